@@ -6,21 +6,22 @@ import (
 	"gofabric/core"
 )
 
-// Insertions in the background: a vector opened with AVEvent (fi_av(3), FI_EVENT).
+// This file has insertions in the background, for a vector that was opened with AVEvent (fi_av(3), FI_EVENT).
 
-// Events takes the outcome of insertions: the event queue bound to the vector. It is called without a lock.
+// Events receives the outcome of insertions: the event queue that is bound to the vector. It is called without a
+// lock.
 type Events interface {
-	// Inserted reports that an insertion has ended, with the number of addresses that were inserted.
+	// Inserted reports the end of an insertion and the number of inserted addresses.
 	Inserted(n int, context any)
-	// Refused reports one address, by its position in the insertion.
+	// Refused reports one address that was not inserted, by its position in the insertion.
 	Refused(position int, err core.Errno, detail string, context any)
 }
 
-// maxQueued is how many insertions may wait; another one is ErrAgain.
+// maxQueued is the largest number of insertions in the queue. A further one fails with ErrAgain.
 const maxQueued = 4096
 
-// background runs the insertions of a vector one after the other, in the order of the calls, which is the order of the indices. A goroutine does so while
-// there are any.
+// background runs the insertions of a vector one after the other. The order of the calls is the order of the
+// indices. A goroutine runs while there are insertions.
 type background struct {
 	mu     sync.Mutex
 	events Events
@@ -64,7 +65,7 @@ func (b *background) run() {
 	}
 }
 
-// underWay says whether insertions are.
+// underWay reports whether insertions have not ended.
 func (b *background) underWay() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -77,7 +78,7 @@ func (b *background) ended() {
 	b.mu.Unlock()
 }
 
-// BindEvents names who hears of insertions (fi_av_bind(3)). Once.
+// BindEvents sets the receiver of outcomes, once (fi_av_bind(3)).
 func (t *Table) BindEvents(e Events) error {
 	const op = "fi_av_bind"
 	if !t.async() {
@@ -94,8 +95,8 @@ func (t *Table) BindEvents(e Events) error {
 
 func (t *Table) async() bool { return t.attr.Flags&core.AVEvent != 0 }
 
-// later runs an insertion of count addresses in the background. insert is the insertion, which refuses all addresses if it returns an error that is no
-// InsertError.
+// later runs an insertion of count addresses in the background. insert does the insertion. If it returns an error
+// that is not an InsertError, all addresses count as refused.
 func (t *Table) later(op string, count int, context []any, insert func() (int, error)) error {
 	var ctx any
 	if len(context) > 0 {
@@ -117,7 +118,7 @@ func (t *Table) later(op string, count int, context []any, insert func() (int, e
 				e.Refused(i, no, err.Error(), ctx)
 			}
 		}
-		t.back.ended() // who has read the event may close the vector
+		t.back.ended() // an application that has read the event may close the vector
 		e.Inserted(n, ctx)
 	})
 }

@@ -11,7 +11,7 @@ import (
 	"gofabric/test/wait"
 )
 
-// heard is an Events that keeps what it hears.
+// heard is an Events that records its calls.
 type heard chan outcome
 
 type outcome struct {

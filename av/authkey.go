@@ -6,28 +6,30 @@ import (
 	"gofabric/core"
 )
 
-// Authorization keys of a vector (fi_av(3), fi_av_insert_auth_key).
+// This file has the authorization keys of a vector (fi_av(3), fi_av_insert_auth_key).
 
-// keyBase is where the handles of keys begin: no address has such an index, and there is room above for bits that name receive contexts.
+// keyBase is the handle of the first key. No address has such an index, and the bits above are free for receive
+// contexts.
 const keyBase core.FIAddr = 1 << 48
 
-// authKeys are the keys of a vector.
+// authKeys has the keys of a vector.
 type authKeys struct {
 	mu   sync.Mutex
-	most int // 0: the vector has none, and addresses are inserted without
+	most int // largest number of keys; 0: the vector has none, and addresses are inserted without
 	list []authKey
 }
 
-// authKey is a key. Its place is its handle's. uses is how often it was inserted, 0 if the place is free; users are the endpoints that were enabled with it.
+// authKey is a key. Its position gives its handle. uses counts its insertions, 0 if the position is free. users
+// counts the endpoints that were enabled with it.
 type authKey struct {
 	raw         string
 	uses, users int
 }
 
-// UseAuthKeys makes t a vector with keys, at most so many; before anything is inserted.
+// UseAuthKeys makes t a vector with at most so many keys. Call it before the first insertion.
 func (t *Table) UseAuthKeys(most int) { t.keys.most = most }
 
-// at is the key with a handle, nil if there is none. Locked.
+// at returns the key of a handle, nil if there is none. Locked.
 func (k *authKeys) at(fi core.FIAddr) *authKey {
 	if i := fi - keyBase; fi >= keyBase && i < core.FIAddr(len(k.list)) && k.list[i].uses > 0 {
 		return &k.list[i]
@@ -35,7 +37,8 @@ func (k *authKeys) at(fi core.FIAddr) *authKey {
 	return nil
 }
 
-// InsertAuthKey adds a key (fi_av_insert_auth_key(3)). The same key again has the same handle, and is removed as often.
+// InsertAuthKey adds a key (fi_av_insert_auth_key(3)). A key that is inserted again has the same handle, and must
+// be removed as often.
 func (t *Table) InsertAuthKey(key []byte, flags core.InsertFlags) (core.FIAddr, error) {
 	const op = "fi_av_insert_auth_key"
 	k := &t.keys
@@ -68,7 +71,8 @@ func (t *Table) InsertAuthKey(key []byte, flags core.InsertFlags) (core.FIAddr, 
 	return keyBase + core.FIAddr(free), nil
 }
 
-// LookupAuthKey returns a key by its handle, or by an address that was inserted under it (fi_av_lookup_auth_key(3)). ErrInval: neither is in use.
+// LookupAuthKey returns a key by its handle, or by an address that was inserted with it (fi_av_lookup_auth_key(3)).
+// The error is ErrInval if fi is not in use.
 func (t *Table) LookupAuthKey(fi core.FIAddr) ([]byte, error) {
 	const op = "fi_av_lookup_auth_key"
 	k := &t.keys
@@ -76,7 +80,7 @@ func (t *Table) LookupAuthKey(fi core.FIAddr) ([]byte, error) {
 		return nil, opError(op, core.ErrNoSys, "ask GetInfo for a domain with AVAuthKey")
 	}
 	if _, ok := t.AddrPort(fi << t.attr.RxCtxBits >> t.attr.RxCtxBits); ok {
-		fi = keyBase // all addresses are under the one key
+		fi = keyBase // all addresses have the only key
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -86,7 +90,7 @@ func (t *Table) LookupAuthKey(fi core.FIAddr) ([]byte, error) {
 	return nil, opError(op, core.ErrInval, "it is neither a key's handle nor an address inserted under a key")
 }
 
-// checkInsertKeys checks the handles that an insertion of addresses brings.
+// checkInsertKeys checks the key handles in the fi argument of an insertion.
 func (t *Table) checkInsertKeys(op string, count int, fi []core.FIAddr, flags core.InsertFlags) error {
 	k := &t.keys
 	asked := flags&core.InsertAuthKey != 0
@@ -112,7 +116,8 @@ func (t *Table) checkInsertKeys(op string, count int, fi []core.FIAddr, flags co
 	return nil
 }
 
-// removeKeys takes keys out (fi_av_remove(3), FI_AUTH_KEY). The others are removed even if one is not.
+// removeKeys removes keys (fi_av_remove(3), FI_AUTH_KEY). If one of them cannot be removed, it still removes the
+// others.
 func (t *Table) removeKeys(op string, fi []core.FIAddr) error {
 	k := &t.keys
 	k.mu.Lock()
@@ -131,7 +136,8 @@ func (t *Table) removeKeys(op string, fi []core.FIAddr) error {
 	return err
 }
 
-// TakeAuthKey returns the key of the vector for an endpoint that is being enabled, "" if it has none, and its handle. DropAuthKey ends the use.
+// TakeAuthKey returns the key for an endpoint that is enabled with the vector, and its handle. The key is "" if the
+// vector has none. DropAuthKey ends the use.
 func (t *Table) TakeAuthKey() (key string, fi core.FIAddr) {
 	k := &t.keys
 	k.mu.Lock()
@@ -144,7 +150,7 @@ func (t *Table) TakeAuthKey() (key string, fi core.FIAddr) {
 	return e.raw, keyBase
 }
 
-// DropAuthKey is for an endpoint that had one from TakeAuthKey.
+// DropAuthKey ends the use of the key from TakeAuthKey.
 func (t *Table) DropAuthKey() {
 	t.keys.mu.Lock()
 	defer t.keys.mu.Unlock()

@@ -5,18 +5,19 @@ import (
 	"net/netip"
 )
 
-// An address as the table stores it.
+// This file has the form in which the table stores an address.
 
-// key is an address: an IPv4 one as mapped into IPv6.
+// key is an address. An IPv4 address is mapped into IPv6 (RFC 4291, section 2.5.5.2).
 //
-// It is made of integers: an array would travel through memory instead of registers, which doubles the time of a look-up.
+// It consists of integers: an array would pass through memory instead of registers, which doubles the time of a
+// look-up.
 type key struct {
 	hi, lo uint64
-	zone   uint32 // index into the table's zone names plus 1, 0 for none
+	zone   uint32 // index into the table's zone names plus 1, 0 for no zone
 	port   uint16
 }
 
-// entry is a peer. Its index is its FIAddr. uses is how often it was inserted, 0 if the index is free.
+// entry is a peer. Its index is its FIAddr. uses counts its insertions, 0 if the index is free.
 type entry struct {
 	hi, lo uint64
 	zone   uint32
@@ -45,7 +46,7 @@ func (e *entry) addrPort(z *zones) netip.AddrPort {
 	return netip.AddrPortFrom(ip, e.port)
 }
 
-// zones numbers the zones of link-local IPv6 addresses: a handful of interface names.
+// zones numbers the zones of link-local IPv6 addresses, which are a few interface names (RFC 4007).
 type zones struct {
 	names   []string
 	numbers map[string]uint32
@@ -64,7 +65,7 @@ func (z *zones) number(name string) uint32 {
 	return n
 }
 
-// keyOf is the key of an address, or false if its zone is unknown. t.mu is held.
+// keyOf returns the key of an address, or false if its zone is unknown. t.mu is held.
 func (t *Table) keyOf(ap netip.AddrPort) (key, bool) {
 	ip := ap.Addr()
 	b := ip.As16()
@@ -76,5 +77,6 @@ func (t *Table) keyOf(ap netip.AddrPort) (key, bool) {
 	return k, true
 }
 
-// scoped are the upper 7 bits of link-local and multicast addresses. The zone of any other means nothing to the system and is dropped.
+// scoped is the common upper 7 bits of link-local and multicast addresses. The zone of other addresses has no
+// meaning and is dropped.
 const scoped = 0xfe >> 1

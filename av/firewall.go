@@ -2,7 +2,8 @@ package av
 
 import "gofabric/core"
 
-// hide notes that nobody can connect to an address (FI_FIREWALL_ADDR, fi_av(3)). Vectors that processes share do not remember it.
+// hide records that this process cannot connect to an address (FI_FIREWALL_ADDR, fi_av(3)). Shared vectors do not
+// record it.
 func (t *Table) hide(fi core.FIAddr) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -11,7 +12,7 @@ func (t *Table) hide(fi core.FIAddr) {
 	}
 }
 
-// Hidden reports whether an address was inserted with CapFirewallAddr: only a connection from there reaches it.
+// Hidden reports whether an address was inserted with InsertFirewallAddr: only the peer can connect.
 func (t *Table) Hidden(fi core.FIAddr) bool {
 	t.mu.RLock()
 	defer t.mu.RUnlock()

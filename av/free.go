@@ -2,10 +2,10 @@ package av
 
 import "math/bits"
 
-// The free indices.
+// This file has the set of free indices.
 
-// freeSet is a set of numbers that gives the lowest first. A bit of level 0 is a number; a bit of the next level says that a word of this one is not
-// empty.
+// freeSet is a set of numbers that returns the lowest first. A bit of level 0 stands for a number. A bit of a
+// higher level says that a word of the level below is not empty.
 type freeSet struct {
 	levels [6][]uint64 // 64^6 numbers
 }
@@ -44,7 +44,7 @@ func (s *freeSet) takeLowest() (uint32, bool) {
 	return i, true
 }
 
-// remove removes a number that is there.
+// remove removes a number that is in the set.
 func (s *freeSet) remove(i uint32) {
 	for l := range s.levels {
 		w := &s.levels[l][i/64]

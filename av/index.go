@@ -2,12 +2,13 @@ package av
 
 import "math/bits"
 
-// The reverse look-up.
+// This file has the reverse look-up, from an address to its index.
 
-// index finds the number of a key: a table of numbers, open addressing with linear probing, at most three quarters full. The keys themselves are in
-// the Table. The hash is seeded, so that nobody can choose addresses that collide.
+// index finds the number of a key. It is a hash table of numbers with open addressing and linear probing, at most
+// three quarters full. The keys themselves are in the Table. The hash has a random seed, so that an attacker cannot
+// choose addresses that collide.
 type index struct {
-	slots        []uint32 // number+1, 0 for empty
+	slots        []uint32 // number+1, 0 for an empty slot
 	n            int
 	seed1, seed2 uint64
 }
@@ -39,7 +40,7 @@ func (x *index) find(t *Table, k key) (uint32, bool) {
 	}
 }
 
-// add adds the number of a key that is not there.
+// add adds the number of a key that is not in the index.
 func (x *index) add(t *Table, k key, number uint32) {
 	if x.n >= len(x.slots)/4*3 {
 		old := x.slots
@@ -64,7 +65,8 @@ func (x *index) put(k key, s uint32) {
 	x.slots[i] = s
 }
 
-// remove removes the number of a key that is there. What follows it moves up, so that no gap cuts it off from where it hashes to.
+// remove removes the number of a key that is in the index. Later entries of the probe sequence move up, so that a
+// look-up does not stop at the gap.
 func (x *index) remove(t *Table, k key, number uint32) {
 	mask := uint64(len(x.slots) - 1)
 	gap := x.hash(k) & mask

@@ -10,9 +10,10 @@ import (
 	"gofabric/core"
 )
 
-// Inserting and removing addresses.
+// This file inserts and removes addresses.
 
-// InsertError is the error of an insertion with the flag core.InsertSyncErr that refused some addresses: the Errno of each, 0 for those that were inserted.
+// InsertError is the error of an insertion with the flag core.InsertSyncErr that refused addresses. It has the
+// Errno of each address, 0 for inserted ones.
 type InsertError struct{ Errs []core.Errno }
 
 func (e *InsertError) Error() string {
@@ -41,7 +42,7 @@ func (e *InsertError) Unwrap() []error {
 	return list
 }
 
-// errnoOf finds the number in an error.
+// errnoOf returns the error number in an error.
 func errnoOf(err error) core.Errno {
 	if no, ok := errors.AsType[core.Errno](err); ok {
 		return no
@@ -69,8 +70,9 @@ func (t *Table) checkInsert(op string, count int, fi []core.FIAddr, flags core.I
 	return t.checkInsertKeys(op, count, fi, flags)
 }
 
-// Insert adds addresses (fi_av_insert(3)). fi, unless nil, receives the index of each, AddrNotAvail for a refused one: one without port, a wildcard,
-// or of another format. Refused addresses are an error only with the flag InsertSyncErr: an *InsertError.
+// Insert adds addresses (fi_av_insert(3)). If fi is not nil, it receives the index of each address, AddrNotAvail
+// for a refused one. An address is refused if it has no port, is a wildcard, or has another format. Refused
+// addresses are an error only with InsertSyncErr: an *InsertError.
 func (t *Table) Insert(addrs []core.Addr, fi []core.FIAddr, flags core.InsertFlags, context ...any) (int, error) {
 	const op = "fi_av_insert"
 	if err := t.checkInsert(op, len(addrs), fi, flags); err != nil {
@@ -83,10 +85,10 @@ func (t *Table) Insert(addrs []core.Addr, fi []core.FIAddr, flags core.InsertFla
 	return t.insertAll(addrs, fi, flags)
 }
 
-// batchLen is how many addresses are inserted or removed under one lock of a shared vector.
+// batchLen is the number of addresses that are inserted or removed under one lock of a shared vector.
 const batchLen = 128
 
-// inserted is what became of an address.
+// inserted is the outcome for one address.
 type inserted struct {
 	at  core.FIAddr
 	err core.Errno
@@ -131,7 +133,7 @@ func (t *Table) insertAll(addrs []core.Addr, fi []core.FIAddr, flags core.Insert
 	return n, nil
 }
 
-// insertBatch adds some addresses, with identifiers if ids is not nil. An error is about the vector as a whole.
+// insertBatch adds some addresses, with identifiers if ids is not nil. An error concerns the vector as a whole.
 func (t *Table) insertBatch(addrs []core.Addr, ids []core.FIAddr, out []inserted) error {
 	t.change.Lock()
 	defer t.change.Unlock()
@@ -155,7 +157,7 @@ func (t *Table) insertBatch(addrs []core.Addr, ids []core.FIAddr, out []inserted
 	return nil
 }
 
-// insertOne gives the j-th address its place in the table.
+// insertOne inserts the j-th address.
 func (t *Table) insertOne(addrs []core.Addr, ids []core.FIAddr, j int) (i uint32, fresh bool, err core.Errno) {
 	ap, err := t.check(addrs[j])
 	if err != 0 {
@@ -175,7 +177,7 @@ func formatOf(ip netip.Addr) core.AddrFormat {
 	return core.FormatSockaddrIn6
 }
 
-// check says whether a is an address that one can send to, of the table's format.
+// check checks that a has the table's format and is an address that a datagram or connection request can go to.
 func (t *Table) check(a core.Addr) (netip.AddrPort, core.Errno) {
 	if a.Format == core.FormatStr {
 		p, err := core.ParseAddr(a.Str)
@@ -207,7 +209,7 @@ func (t *Table) check(a core.Addr) (netip.AddrPort, core.Errno) {
 	return a.IP, 0
 }
 
-// store gives an address an index or counts one more use of it.
+// store gives an address an index, or counts another use of its index.
 func (t *Table) store(ap netip.AddrPort, id *core.FIAddr) (i uint32, fresh bool, err core.Errno) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -245,8 +247,9 @@ func (t *Table) identify(i uint32, id *core.FIAddr) {
 	}
 }
 
-// Remove removes addresses (fi_av_remove(3)), last first; one that was inserted several times stays until removed as often. An index that is not in use is
-// ErrInval; the others are removed nevertheless.
+// Remove removes addresses, the last first (fi_av_remove(3)). An address that was inserted several times stays
+// until it was removed as often. The error is ErrInval if an index is not in use; the others are removed
+// nevertheless.
 func (t *Table) Remove(fi []core.FIAddr, flags core.InsertFlags) error {
 	const op = "fi_av_remove"
 	switch {
@@ -270,7 +273,8 @@ func (t *Table) Remove(fi []core.FIAddr, flags core.InsertFlags) error {
 	return err
 }
 
-// removeBatch removes some addresses. known says whether all indices were in use; an error is about the vector as a whole.
+// removeBatch removes some addresses. known says whether all indices were in use. An error concerns the vector as a
+// whole.
 func (t *Table) removeBatch(fi []core.FIAddr) (known bool, err error) {
 	t.change.Lock()
 	defer t.change.Unlock()

@@ -9,9 +9,9 @@ import (
 	"gofabric/core"
 )
 
-// Sets of addresses of a vector (fi_av_set(3)).
+// This file has sets of a vector's addresses (fi_av_set(3)).
 
-// setBit marks the collective addresses of sets, which are thus no indices of any vector.
+// setBit marks the collective addresses of sets. No vector has such an index.
 const setBit = 1 << 63
 
 // Set is an ordered set of indices. It implements core.AVSetDriver.
@@ -23,7 +23,7 @@ type Set struct {
 
 	mu      sync.Mutex
 	members []core.FIAddr
-	place   map[core.FIAddr]struct{} // the members, to find one among many
+	place   map[core.FIAddr]struct{} // the members, for a fast look-up
 	closed  bool
 }
 
@@ -32,7 +32,7 @@ var setNumber atomic.Uint64
 
 const setFlags = core.AVSetUniverse | core.AVSetCollectives
 
-// OpenSet makes a set of the vector's addresses, which keeps the vector open (fi_av_set(3)).
+// OpenSet opens a set of the vector's addresses (fi_av_set(3)). The vector cannot be closed before the set.
 func (t *Table) OpenSet(attr core.AVSetAttr) (core.AVSetDriver, error) {
 	const op = "fi_av_set"
 	unset := attr.StartAddr == attr.EndAddr && (attr.StartAddr == 0 || attr.StartAddr == core.AddrNotAvail)
@@ -65,7 +65,7 @@ func (t *Table) OpenSet(attr core.AVSetAttr) (core.AVSetDriver, error) {
 	return s, nil
 }
 
-// fill takes in every stride-th index from first to last that is in use.
+// fill adds every stride-th index from first to last that is in use.
 func (s *Set) fill(first, last core.FIAddr, stride uint64) {
 	s.t.follow(lockWait)
 	s.t.mu.RLock()
@@ -87,10 +87,10 @@ func (s *Set) add(fi core.FIAddr) {
 	s.place[fi] = struct{}{}
 }
 
-// Table is the vector whose addresses these are.
+// Table returns the vector of the set.
 func (s *Set) Table() *Table { return s.t }
 
-// Flags says which collectives the set is for: all if it was not said.
+// Flags returns the collectives that the set is for: all of them by default.
 func (s *Set) Flags() core.AVSetFlags {
 	if f := s.attr.Flags & core.AVSetCollectives; f != 0 {
 		return f
@@ -98,10 +98,10 @@ func (s *Set) Flags() core.AVSetFlags {
 	return core.AVSetCollectives
 }
 
-// Addr is the collective address of the set (fi_av_set_addr), an address of no peer.
+// Addr returns the collective address of the set (fi_av_set_addr), which is not the address of a peer.
 func (s *Set) Addr() core.FIAddr { return s.addr }
 
-// Members returns the members in order, the caller's to keep.
+// Members returns the members in order. The slice belongs to the caller.
 func (s *Set) Members() []core.FIAddr {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -141,7 +141,7 @@ func (s *Set) Remove(fi core.FIAddr) error {
 	return nil
 }
 
-// other returns the members of src, which must be of the same vector.
+// other returns the members of src, which must be a set of the same vector.
 func (s *Set) other(op string, src core.AVSetDriver) ([]core.FIAddr, error) {
 	o, ok := src.(*Set)
 	if !ok || o.t != s.t {
@@ -150,7 +150,8 @@ func (s *Set) other(op string, src core.AVSetDriver) ([]core.FIAddr, error) {
 	return o.Members(), nil
 }
 
-// Combine appends what src has more, keeps what src has, too, or removes what src has (fi_av_set_union, fi_av_set_intersect, fi_av_set_diff).
+// Combine adds the members of src, keeps only members that src has, or removes the members that src has
+// (fi_av_set_union, fi_av_set_intersect, fi_av_set_diff).
 func (s *Set) Combine(how core.SetOp, src core.AVSetDriver) error {
 	switch how {
 	case core.SetUnion:
@@ -179,7 +180,7 @@ func (s *Set) union(src core.AVSetDriver) error {
 	return nil
 }
 
-// keep keeps the members that are in src, or those that are not.
+// keep keeps the members that are in src, or, if in is false, those that are not.
 func (s *Set) keep(op string, src core.AVSetDriver, in bool) error {
 	list, err := s.other(op, src)
 	if err != nil {
@@ -204,11 +205,11 @@ func (s *Set) keep(op string, src core.AVSetDriver, in bool) error {
 	return nil
 }
 
-// Ref counts a user of the set that must end before it closes, Unref ends it.
+// Ref counts a user of the set, which delays Close. Unref ends it.
 func (s *Set) Ref()   { s.refs.Add(1) }
 func (s *Set) Unref() { s.refs.Add(-1) }
 
-// Close frees the set (fi_close(3)): ErrBusy while it is used.
+// Close frees the set (fi_close(3)). The error is ErrBusy while it is in use.
 func (s *Set) Close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

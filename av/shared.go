@@ -12,29 +12,32 @@ import (
 	"gofabric/core"
 )
 
-// Vectors shared by the processes of a host (fi_av(3), "name"; fi_getinfo(3), FI_SHARED_AV).
+// This file has vectors that the processes of a host share (fi_av(3), "name"; fi_getinfo(3), FI_SHARED_AV).
 //
-// Each process has a copy of the file in its table, and looks addresses up there without a lock that others know of. It compares its generation with the
-// file's, one read, when it finds nothing, and when its user looks something up; then it takes over what has changed. Changes are made under a lock.
+// Each process has a copy of the file in its table, and looks addresses up there without a lock on the file. The
+// file has a generation that counts changes. A process compares its generation with the file's, one read, if a
+// look-up finds nothing and when an application calls Lookup. If they differ, it reads the changes. Changes are
+// made under a lock.
 
-// shared is a process's end of a shared vector.
+// shared is the part of a shared vector that one process has.
 type shared struct {
 	files    sharedFiles
 	readOnly bool
 	scratch  [slotLen]byte // guarded by mu, as the rest
 
-	mu     sync.Mutex // guards the file against our own threads; below the locks of domains, above Table.mu
+	mu     sync.Mutex // serializes this process' use of the file; locked after domains and before Table.mu
 	gen    atomic.Uint64
 	closed bool
-	// news is what subscribers have not heard yet: indices that changed, and whether an address they may know is gone. At most one for each index.
+	// news has the changes that subscribers have not received: for each index, whether an address that they may
+	// know was removed.
 	news map[uint32]bool
 }
 
-// defaultMap is reported as the map_addr of vectors whose creator named none: indices mean the same at any.
+// defaultMap is the map_addr of vectors whose creator did not choose one. Indices mean the same at any address.
 const defaultMap = 1 << 44
 
-// NewShared opens a vector that all processes of the user share which open one of the same name in the same scope, the domain (fi_av_open(3)). With Read
-// in its flags it must be open elsewhere.
+// NewShared opens a vector that all processes of the user share if they open the same name in the same scope, the
+// domain (fi_av_open(3)). With AVRead in its flags the vector must already be open elsewhere.
 func NewShared(attr core.AVAttr, scope string, format core.AddrFormat, resolve Resolver) (*Table, error) {
 	return newShared(sharedRoot(), attr, scope, format, resolve)
 }
@@ -74,7 +77,7 @@ func newShared(root string, attr core.AVAttr, scope string, format core.AddrForm
 	return t, nil
 }
 
-// open opens or makes the files; h is read from those that are there.
+// open opens or creates the files. It reads h from existing ones.
 func (s *shared) open(root string, h *head) error {
 	dir, err := openDir(root)
 	if err != nil {
@@ -101,7 +104,7 @@ func (s *shared) open(root string, h *head) error {
 	return err
 }
 
-// create writes the parts of a file without addresses.
+// create writes the parts of a file that have no addresses.
 func (s *shared) create(h *head) error {
 	if err := s.files.data.Truncate(0); err != nil {
 		return err
@@ -112,10 +115,10 @@ func (s *shared) create(h *head) error {
 	if _, err := s.files.data.WriteAt(h.encode(), 0); err != nil {
 		return err
 	}
-	return s.write(&state{gen: 1}) // a table that has seen nothing is at 0
+	return s.write(&state{gen: 1}) // generation 0 is a table that has read nothing
 }
 
-// verify compares the head of a file with what is asked for.
+// verify compares the head of a file with the attributes of the vector.
 func (s *shared) verify(h *head) error {
 	b := make([]byte, headLen)
 	if err := readAt(s.files.data, b, 0); err != nil {
@@ -140,7 +143,8 @@ func (s *shared) write(st *state) error {
 	return err
 }
 
-// enter locks the file against all who change it: the own threads first. The state comes with it. leave ends it.
+// enter takes the lock for changes, first among the threads of this process, and reads the state. leave releases
+// it.
 func (s *shared) enter(st *state, wait time.Duration) error {
 	for end := time.Now().Add(wait); ; time.Sleep(lockPause) {
 		s.mu.Lock()
@@ -157,7 +161,7 @@ func (s *shared) enter(st *state, wait time.Duration) error {
 		if err == nil {
 			return nil
 		}
-		s.mu.Unlock() // others of ours go on meanwhile with what they know
+		s.mu.Unlock() // other threads may use the table meanwhile
 		if err != errStuck || time.Now().After(end) {
 			return err
 		}
@@ -169,7 +173,7 @@ func (s *shared) leave() {
 	s.mu.Unlock()
 }
 
-// close ends the process's part in the vector.
+// close closes this process' part of the vector.
 func (s *shared) close() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -179,7 +183,7 @@ func (s *shared) close() {
 	}
 }
 
-// follow takes over what other processes changed. It may be called with the lock of a domain held if it waits hardly.
+// follow reads the changes of other processes. A caller that holds the lock of a domain must pass a short wait.
 func (t *Table) follow(wait time.Duration) {
 	s := t.shared
 	if s == nil {
@@ -190,12 +194,12 @@ func (t *Table) follow(wait time.Duration) {
 		return
 	}
 	if s.enter(&st, wait) == nil {
-		t.pull(&st) // an error shows in the next change
+		t.pull(&st) // the next change reports an error
 		s.leave()
 	}
 }
 
-// Follow takes over what other processes changed, and tells subscribers. No lock of a domain may be held.
+// Follow reads the changes of other processes and calls subscribers. The caller must not hold the lock of a domain.
 func (t *Table) Follow() {
 	if t.shared == nil {
 		return
@@ -206,7 +210,7 @@ func (t *Table) Follow() {
 	t.change.Unlock()
 }
 
-// glance reads the state without a lock; it fails if somebody writes it at that moment.
+// glance reads the state without a lock. It fails if a process writes it at that moment.
 func (s *shared) glance(st *state) error {
 	var b [stateLen]byte
 	if err := readAt(s.files.data, b[:], stateAt); err != nil {
@@ -215,7 +219,8 @@ func (s *shared) glance(st *state) error {
 	return st.decode(b[:])
 }
 
-// address reads the address of an index from the file without a lock: others may have it for longer than a look-up waits.
+// address reads the address of an index from the file without a lock, because another process may hold the lock
+// longer than a look-up can wait.
 func (t *Table) address(fi core.FIAddr) (ap netip.AddrPort, ok bool) {
 	var st state
 	if t.shared.glance(&st) != nil || fi >= core.FIAddr(st.high) {
@@ -230,7 +235,7 @@ func (t *Table) address(fi core.FIAddr) (ap netip.AddrPort, ok bool) {
 	return sl.ap, no == 0
 }
 
-// pullLocked is the first look at the file.
+// pullLocked reads the file for the first time.
 func (t *Table) pullLocked() error {
 	var st state
 	if err := t.shared.enter(&st, lockWait); err != nil {
@@ -240,12 +245,12 @@ func (t *Table) pullLocked() error {
 	return t.pull(&st)
 }
 
-// tell passes on what came from other processes. t.change is held, and no domain's lock.
+// tell calls subscribers with the changes of other processes. The caller holds t.change, and no domain's lock.
 func (t *Table) tell() {
 	s := t.shared
 	s.mu.Lock()
 	var news map[uint32]bool
-	if len(s.news) > 0 { // else the map stays for others
+	if len(s.news) > 0 { // an empty map is reused
 		news, s.news = s.news, map[uint32]bool{}
 	}
 	s.mu.Unlock()
@@ -264,7 +269,7 @@ func (t *Table) tell() {
 	}
 }
 
-// fresh notes that index i has a new address, which says nothing of whether an old one is gone.
+// fresh records that index i has a new address. It keeps the record of a removed one.
 func (s *shared) fresh(i uint32) {
 	if _, heard := s.news[i]; !heard {
 		s.news[i] = false

@@ -138,7 +138,7 @@ func TestSharedFollows(t *testing.T) {
 	if n != 0 || !errors.Is(err, core.ErrAccess) || !errors.Is(b.Remove([]core.FIAddr{0}, 0), core.ErrAccess) {
 		t.Error("a reader writes:", n, err)
 	}
-	for i := range 3 * ringLen { // too many to hear of one by one
+	for i := range 3 * ringLen { // more than the ring holds
 		insert(t, a, "10.1.1.1:"+strconv.Itoa(1+i))
 	}
 	b.Follow()
@@ -217,7 +217,7 @@ func TestSharedModel(t *testing.T) {
 	})
 }
 
-// TestSharedDamage has somebody write rubbish into the file, or cut it short, under the feet of those who have it open.
+// TestSharedDamage damages or truncates the file while processes have it open.
 func TestSharedDamage(t *testing.T) {
 	for _, c := range []struct {
 		name   string
@@ -269,7 +269,7 @@ func TestSharedDamage(t *testing.T) {
 	}
 }
 
-// TestSharedDirectory checks that nobody else can have prepared the directory.
+// TestSharedDirectory checks that a directory that another user could have prepared is refused.
 func TestSharedDirectory(t *testing.T) {
 	root := t.TempDir()
 	dir := filepath.Join(root, "gofabric-"+strconv.Itoa(os.Geteuid()))
@@ -300,7 +300,8 @@ func TestSharedDirectory(t *testing.T) {
 	}
 }
 
-// TestSharedForeign has another user prepare the directory, in every way he can, and then look into the one that was made: neither helps him.
+// TestSharedForeign has another user prepare the directory, in every way he can, and then look into the one that
+// was made: neither helps him.
 func TestSharedForeign(t *testing.T) {
 	need.Root(t, "being somebody else")
 	need.Programs(t, "util-linux", "setpriv")

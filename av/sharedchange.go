@@ -6,9 +6,10 @@ import (
 	"gofabric/core"
 )
 
-// Insertions into shared vectors and removals from them. change is held.
+// This file inserts into shared vectors and removes from them. change is held.
 
-// edit lets f change the table and push what it changed. An error of f leaves the file marked as under way: whoever has its lock next puts things right.
+// edit calls f to change the table and push the changes to the file. After an error of f the file stays marked as
+// being changed. The next process that takes the lock repairs it.
 func (t *Table) edit(f func(st *state) error) error {
 	s := t.shared
 	var st state
@@ -56,7 +57,7 @@ func (t *Table) insertShared(addrs []core.Addr, ids []core.FIAddr, out []inserte
 	return err
 }
 
-// undo takes back an insertion that could not be written.
+// undo reverts an insertion that could not be written to the file.
 func (t *Table) undo(i uint32, fresh bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -24,10 +24,10 @@ import (
 // SharedCaps are the capabilities of endpoints whose vectors can be shared (fi_getinfo(3), FI_SHARED_AV).
 const SharedCaps = core.CapSharedAV
 
-// shmDir is where such files live in memory only, where there is such a place.
+// shmDir is the preferred place: a file system in memory (shm_overview(7)).
 const shmDir = "/dev/shm"
 
-// sharedRoot is where the user's directory of shared vectors is made.
+// sharedRoot returns the parent of the user's directory of shared vectors.
 func sharedRoot() string {
 	if info, err := os.Stat(shmDir); err == nil && info.IsDir() {
 		return shmDir
@@ -35,7 +35,7 @@ func sharedRoot() string {
 	return os.TempDir()
 }
 
-// lock takes a lock, waiting for it.
+// lock takes a lock. It waits up to wait.
 func lock(f *os.File, wait time.Duration) error {
 	for end := time.Now().Add(wait); ; time.Sleep(lockPause) {
 		switch err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); {
@@ -51,15 +51,16 @@ func lock(f *os.File, wait time.Duration) error {
 
 func unlock(f *os.File) { unix.Flock(int(f.Fd()), unix.LOCK_UN) }
 
-// openDir returns the user's directory of shared vectors, locked: closing it unlocks it. What somebody else has put in its place is refused. From then on files are opened by the directory's
-// descriptor: nobody can put another one there meanwhile.
+// openDir returns the user's directory of shared vectors, locked. Close unlocks it. It refuses a directory that
+// another user may have created. Files are then opened relative to the directory's descriptor, so that another user
+// cannot replace the directory meanwhile.
 func openDir(root string) (*os.File, error) {
 	name := filepath.Join(root, "gofabric-"+strconv.Itoa(os.Geteuid()))
 	if err := os.Mkdir(name, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
 		return nil, err
 	}
 	dir, err := os.OpenFile(name, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_DIRECTORY, 0)
-	if errors.Is(err, syscall.ELOOP) || errors.Is(err, syscall.ENOTDIR) || errors.Is(err, fs.ErrPermission) { // a link, a file, or another user's
+	if errors.Is(err, syscall.ELOOP) || errors.Is(err, syscall.ENOTDIR) || errors.Is(err, fs.ErrPermission) { // a link, a file, or another user's directory
 		if info, e := os.Lstat(name); e == nil {
 			return nil, refuse(name, info)
 		}
@@ -78,7 +79,7 @@ func openDir(root string) (*os.File, error) {
 	return dir, nil
 }
 
-// private says whether f is the user's and nobody else can write to it or read it.
+// private checks that f belongs to the user and that no other user can read or write it.
 func private(f *os.File) error {
 	info, err := f.Stat()
 	if err != nil {
@@ -98,12 +99,12 @@ func owner(info fs.FileInfo) (uid int, ok bool) {
 	return int(st.Uid), true
 }
 
-// refuse counts and logs that something is not used because others could have put it there, or could change it.
+// refuse counts and logs a file that is not used because another user could have created it, or could change it.
 func refuse(name string, info fs.FileInfo) error {
 	uid, _ := owner(info)
 	why := fmt.Sprintf("it is not a directory or file of this user alone (mode %v)", info.Mode())
 	trust.Refuse(trust.Vectors, netx.Peer{UID: uid}, name, why)
-	return fmt.Errorf("%s belongs to user %d and has mode %v, and should belong to %d and be open to nobody else; have it removed: %w", name, uid, info.Mode(), os.Geteuid(), core.ErrPerm)
+	return fmt.Errorf("%s belongs to user %d and has mode %v, but must belong to user %d and be closed to all others; remove it: %w", name, uid, info.Mode(), os.Geteuid(), core.ErrPerm)
 }
 
 // openAt opens a file of the directory.
@@ -121,7 +122,8 @@ func removeAt(dir *os.File, name string) { unix.Unlinkat(int(dir.Fd()), name, 0)
 
 const changingSuffix = ".lock"
 
-// openFiles opens the files of a vector. fresh says that they are to be written: nobody alive has them. The directory's lock is held.
+// openFiles opens the files of a vector. fresh says that no living process has them open and the caller must write
+// them. The directory's lock is held.
 func openFiles(dir *os.File, key [32]byte, readOnly bool) (f sharedFiles, fresh bool, err error) {
 	name := "av-" + hex.EncodeToString(key[:])
 	mode := os.O_RDWR | os.O_CREATE
@@ -135,7 +137,7 @@ func openFiles(dir *os.File, key [32]byte, readOnly bool) (f sharedFiles, fresh 
 		if err = errors.Join(private(f.data), private(f.changing)); err == nil {
 			fresh = unix.Flock(int(f.data.Fd()), unix.LOCK_EX|unix.LOCK_NB) == nil
 			if fresh && readOnly {
-				err = fmt.Errorf("nobody has it open: %w", fs.ErrNotExist)
+				err = fmt.Errorf("no process has it open: %w", fs.ErrNotExist)
 			} else if e := unix.Flock(int(f.data.Fd()), unix.LOCK_SH|unix.LOCK_NB); e != nil {
 				err = e
 			}
@@ -156,7 +158,7 @@ func (f *sharedFiles) remove(dir *os.File) {
 	removeAt(dir, name+changingSuffix)
 }
 
-// leave closes the files, and removes them if nobody else has them open.
+// leave closes the files, and removes them if no other process has them open.
 func (f *sharedFiles) leave() {
 	if dir, err := openDir(f.root); err == nil {
 		defer dir.Close()
@@ -167,16 +169,17 @@ func (f *sharedFiles) leave() {
 	f.close()
 }
 
-// current says whether the name still stands for the file: somebody may have cleaned up, and somebody else made a new one.
+// current reports whether the name still refers to the file: another process may have removed the file and created
+// a new one.
 func (f *sharedFiles) current(dir *os.File) bool {
 	var now, ours unix.Stat_t
 	return unix.Fstatat(int(dir.Fd()), filepath.Base(f.data.Name()), &now, unix.AT_SYMLINK_NOFOLLOW) == nil && unix.Fstat(int(f.data.Fd()), &ours) == nil &&
 		now.Dev == ours.Dev && now.Ino == ours.Ino
 }
 
-// sweep removes the files of vectors that nobody alive has open, some of them. The directory's lock is held.
+// sweep removes some files of vectors that no living process has open. The directory's lock is held.
 func sweep(dir *os.File) {
-	d, err := openAt(dir, ".", os.O_RDONLY) // the locked one keeps its place
+	d, err := openAt(dir, ".", os.O_RDONLY) // a second descriptor leaves the position of the locked one unchanged
 	if err != nil {
 		return
 	}

@@ -7,8 +7,8 @@ import (
 	"gofabric/core"
 )
 
-// Shared vectors are not to be had on Windows: the locks of LockFileEx keep others from reading what they cover, and a folder is private by its access
-// control list, which package os does not tell.
+// Windows has no shared vectors: locks of LockFileEx prevent other processes from reading the locked bytes, and the
+// access control list that makes a folder private is not available through package os.
 
 // SharedCaps are the capabilities of endpoints whose vectors can be shared: none.
 const SharedCaps = core.Caps(0)

@@ -13,14 +13,15 @@ import (
 	"gofabric/core"
 )
 
-// The file of a shared vector.
+// This file has the format of a shared vector's file.
 //
-// It is read and written with system calls and never mapped: who touches a mapping of a file that somebody has cut short dies of SIGBUS, while a read
-// comes back short. All numbers are little-endian. Every part carries its checksum.
+// The file is read and written with system calls and never mapped: access to a mapping of a file that another process
+// has truncated ends in SIGBUS (mmap(2)), while a read is only short. All numbers are little-endian. Every part has a
+// checksum.
 //
-//	0     head: what the file is; written once
+//	0     head: version and key of the vector; written once
 //	128   state: generation, slots in use, whether a change is under way
-//	4096  ring: the indices changed last; change n stands at n modulo ringLen
+//	4096  ring: the indices of the last changes; change n is at n modulo ringLen
 //	8192  slots: one per index
 const (
 	fileMagic   = "gofab-AV"
@@ -34,13 +35,13 @@ const (
 	slotsAt  = ringAt + 4*ringLen
 	slotLen  = 64
 
-	maxShared = 1 << 20 // addresses of a shared vector: a file of 64 MiB
+	maxShared = 1 << 20 // largest number of addresses of a shared vector: a file of 64 MiB
 	maxZone   = 32
 )
 
 var le = binary.LittleEndian
 
-// sharedError is what is wrong with a shared vector's file.
+// sharedError describes the damage in a shared vector's file.
 type sharedError struct{ what string }
 
 func (e *sharedError) Error() string {
@@ -48,9 +49,9 @@ func (e *sharedError) Error() string {
 }
 func (e *sharedError) Unwrap() error { return core.ErrIO }
 
-// head is the part that never changes.
+// head is the constant part.
 type head struct {
-	key     [32]byte // of provider, domain and name
+	key     [32]byte // hash of provider, domain and name
 	format  core.AddrFormat
 	mapAddr uint64
 }
@@ -87,9 +88,9 @@ func (h *head) decode(b []byte) error {
 
 // state changes with every insertion and removal.
 type state struct {
-	gen   uint64 // changes so far
-	high  uint32 // slots from here on were never used
-	dirty bool   // a change is under way; if nobody has the lock, its process died in it
+	gen   uint64 // number of changes
+	high  uint32 // number of slots that were ever used
+	dirty bool   // a change is under way; if the lock is free, its process died during the change
 }
 
 func (s *state) encode(b []byte) []byte {
@@ -114,7 +115,7 @@ func (s *state) decode(b []byte) error {
 	return nil
 }
 
-// slot is an address and how often it was inserted by all processes together: 0 for a free slot.
+// slot is an address and the number of its insertions by all processes: 0 for a free slot.
 type slot struct {
 	ap   netip.AddrPort
 	uses uint32
@@ -156,7 +157,7 @@ func (s *slot) decode(b []byte) error {
 	return nil
 }
 
-// seal puts the checksum into the last four bytes.
+// seal writes the checksum to the last four bytes.
 func seal(b []byte) []byte {
 	le.PutUint32(b[len(b)-4:], crc32.ChecksumIEEE(b[:len(b)-4]))
 	return b
@@ -164,7 +165,7 @@ func seal(b []byte) []byte {
 
 func sealed(b []byte) bool { return le.Uint32(b[len(b)-4:]) == crc32.ChecksumIEEE(b[:len(b)-4]) }
 
-// readAt fills b from r: a file that ends before is an error of its own.
+// readAt fills b from r. A file that is too short is an error of its own.
 func readAt(r *os.File, b []byte, at int64) error {
 	switch n, err := r.ReadAt(b, at); {
 	case n == len(b):

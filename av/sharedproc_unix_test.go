@@ -15,7 +15,8 @@ import (
 	"gofabric/test/program"
 )
 
-// Shared vectors and processes that die. The test binary runs itself as the other process, which TestMain tells by a variable.
+// Shared vectors and processes that die. The test binary runs itself as the other process, which TestMain tells by
+// a variable.
 
 const procVar = "GOFABRIC_TEST_SHARED_AV"
 
@@ -124,7 +125,8 @@ func TestSharedCreatorDies(t *testing.T) {
 	}
 }
 
-// TestSharedHolderStops has a process stop while it holds the lock: nobody waits for it for ever, and look-ups hardly at all.
+// TestSharedHolderStops stops a process that holds the lock: no process waits for it for ever, and look-ups
+// hardly at all.
 func TestSharedHolderStops(t *testing.T) {
 	root := t.TempDir()
 	av := join(t, root, 0)

@@ -4,9 +4,10 @@ import (
 	"gofabric/core"
 )
 
-// How the table follows the file of a shared vector, and the file the table. shared.mu and the lock of the file are held throughout.
+// This file copies the file of a shared vector to the table, and the table to the file. shared.mu and the lock of
+// the file are held throughout.
 
-// pull brings the table up to date.
+// pull applies the file's changes to the table.
 func (t *Table) pull(st *state) error {
 	s := t.shared
 	if st.dirty {
@@ -26,7 +27,7 @@ func (t *Table) pull(st *state) error {
 	for n := gen; n != st.gen; n++ {
 		i := le.Uint32(ring[n%ringLen*4:])
 		if i >= st.high {
-			continue // the state says how many slots there are
+			continue // the state has the number of slots
 		}
 		b := s.scratch[:]
 		if err := readAt(s.files.data, b, slotAt(i)); err != nil {
@@ -68,7 +69,7 @@ func (t *Table) pullAll(st *state) error {
 	return nil
 }
 
-// repair ends a change whose process died in it: everybody reads all slots again.
+// repair completes the change of a process that died during it. All processes read all slots again.
 func (t *Table) repair(st *state) error {
 	if t.shared.readOnly {
 		return t.pullAll(st)
@@ -81,7 +82,7 @@ func (t *Table) repair(st *state) error {
 	return t.shared.write(st)
 }
 
-// take makes the table's entry of an index what a slot says.
+// take sets the table's entry of an index from a slot.
 func (t *Table) take(i uint32, b []byte) error {
 	var sl slot
 	if err := sl.decode(b); err != nil {
@@ -107,7 +108,7 @@ func (t *Table) take(i uint32, b []byte) error {
 			return nil
 		}
 		if other, found := t.index.find(t, k); found && other != i {
-			t.vacate(other) // it moved; what its old slot holds now is read, too
+			t.vacate(other) // the address moved; its old slot is read, too
 		}
 	}
 	if e.uses > 0 {
@@ -142,7 +143,7 @@ func (t *Table) vacate(i uint32) {
 	t.shared.news[i] = true
 }
 
-// push writes an index as the table has it, and counts the change. The state is written by commit.
+// push writes an index from the table to the file and counts the change. commit writes the state.
 func (t *Table) push(i uint32, st *state) error {
 	s := t.shared
 	t.mu.RLock()
@@ -164,7 +165,7 @@ func (t *Table) push(i uint32, st *state) error {
 	return nil
 }
 
-// begin says in the file that a change is under way; commit that it is done.
+// begin marks the file as being changed. commit ends the change.
 func (s *shared) begin(st *state) error {
 	st.dirty = true
 	return s.write(st)

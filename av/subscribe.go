@@ -6,7 +6,7 @@ import (
 	"gofabric/core"
 )
 
-// What endpoints want to know about the vector they are bound to.
+// This file has the notifications for endpoints that are bound to a vector.
 
 type subscribers[F any] struct {
 	list []*F
@@ -26,7 +26,8 @@ func (s *subscribers[F]) remove(p *F) {
 	}
 }
 
-// OnInsert has f called whenever an address gets an index. f may call Lookup and Reverse, but not Insert, Remove, OnInsert, OnRemove or cancel.
+// OnInsert makes the vector call f whenever an address gets an index. f may call Lookup and Reverse, but not
+// Insert, Remove, OnInsert, OnRemove or cancel.
 func (t *Table) OnInsert(f func(core.FIAddr, core.Addr)) (cancel func()) {
 	t.change.Lock()
 	defer t.change.Unlock()
@@ -38,7 +39,8 @@ func (t *Table) OnInsert(f func(core.FIAddr, core.Addr)) (cancel func()) {
 	}
 }
 
-// First returns the addresses with the lowest indices, n of them at most. Of a vector that processes share it returns those that this one has read.
+// First returns the addresses with the lowest indices, at most n. Of a shared vector it returns those that this
+// process has read.
 func (t *Table) First(n int) (known []netip.AddrPort) {
 	t.mu.RLock()
 	defer t.mu.RUnlock()
@@ -50,7 +52,8 @@ func (t *Table) First(n int) (known []netip.AddrPort) {
 	return known
 }
 
-// OnRemove has f called whenever an index was freed, before it can be used again. The same restrictions apply.
+// OnRemove makes the vector call f whenever an index was freed, before it is used again. The same restrictions
+// apply.
 func (t *Table) OnRemove(f func(core.FIAddr)) (cancel func()) {
 	t.change.Lock()
 	defer t.change.Unlock()

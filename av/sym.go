@@ -12,9 +12,10 @@ import (
 	"gofabric/core"
 )
 
-// Inserting addresses by name, and ranges of them.
+// This file inserts addresses by name, and ranges of addresses.
 
-// InsertSvc resolves and inserts one address (fi_av_insertsvc(3)). In a vector opened with AVEvent the index is not known yet: InsertSym tells it, too.
+// InsertSvc resolves and inserts one address (fi_av_insertsvc(3)). In a vector that was opened with AVEvent the
+// index is not known when it returns.
 func (t *Table) InsertSvc(node, service string, flags core.InsertFlags, context ...any) (core.FIAddr, error) {
 	const op = "fi_av_insertsvc"
 	if flags&(core.InsertUserID|core.InsertAuthKey) != 0 {
@@ -32,9 +33,9 @@ func (t *Table) InsertSvc(node, service string, flags core.InsertFlags, context 
 	return core.AddrNotAvail, err
 }
 
-// InsertSym inserts nodecnt times svccnt addresses (fi_av_insertsym(3)), node by node. An IP address counts up as a number; so does the number that a
-// host name ends in, which keeps its leading zeros: node07 is followed by node08. A service counts up as a port number. An address that is not found
-// keeps all from being inserted.
+// InsertSym inserts nodecnt times svccnt addresses, node by node (fi_av_insertsym(3)). An IP address counts up as a
+// number. A host name counts up in the number at its end, which keeps its leading zeros: node08 follows node07. A
+// service counts up as a port number. If one address is not found, none is inserted.
 func (t *Table) InsertSym(node string, nodecnt int, service string, svccnt int, fi []core.FIAddr, flags core.InsertFlags, context ...any) (int, error) {
 	return t.insertSym("fi_av_insertsym", node, nodecnt, service, svccnt, fi, flags, context)
 }
@@ -66,7 +67,7 @@ func (t *Table) insertSym(op, node string, nodecnt int, service string, svccnt i
 	return insert(flags)
 }
 
-// maxSym is how many addresses a symmetric insertion may have.
+// maxSym is the largest number of addresses in a symmetric insertion.
 const maxSym = 1 << 24
 
 // symmetric lists the addresses of a symmetric insertion.
@@ -90,7 +91,7 @@ func (t *Table) symmetric(op, node string, nodecnt int, service string, svccnt i
 	return addrs, nil
 }
 
-// symNode is the address of the n-th node after node.
+// symNode returns the address of the n-th node after node.
 func (t *Table) symNode(node string, n int, service string, numeric bool) (netip.AddrPort, error) {
 	port, portErr := strconv.ParseUint(service, 10, 16)
 	if portErr != nil && numeric {
@@ -111,7 +112,7 @@ func (t *Table) symNode(node string, n int, service string, numeric bool) (netip
 	return t.resolveOne(node, service)
 }
 
-// resolveOne returns the first address of the table's format.
+// resolveOne returns the first address that has the table's format.
 func (t *Table) resolveOne(node, service string) (netip.AddrPort, error) {
 	if t.resolve == nil {
 		return netip.AddrPort{}, fmt.Errorf("%q needs a resolver: %w", node, core.ErrNoSys)
@@ -131,7 +132,7 @@ func (t *Table) resolveOne(node, service string) (netip.AddrPort, error) {
 	return netip.AddrPort{}, fmt.Errorf("%s has no usable address of the right family among %v: %w", node, list, core.ErrAddrNotAvail)
 }
 
-// plus adds n to an address; false if that is too much.
+// plus adds n to an address. It returns false on overflow.
 func plus(ip netip.Addr, n uint64) (netip.Addr, bool) {
 	if ip.Is4() {
 		b := ip.As4()
@@ -150,7 +151,7 @@ func plus(ip netip.Addr, n uint64) (netip.Addr, bool) {
 	return netip.AddrFrom16(b).WithZone(ip.Zone()), carry == 0
 }
 
-// countUp adds n to the number that a host name ends in and keeps its width.
+// countUp adds n to the number at the end of a host name and keeps its width.
 func countUp(name string, n uint64) (string, error) {
 	if n == 0 {
 		return name, nil

@@ -10,20 +10,21 @@ import (
 	"gofabric/core"
 )
 
-// The address vector.
+// This file has the address vector (fi_av(3)).
 
 // Resolver returns the addresses of a node and service, as core.Host does.
 type Resolver func(node, service string) ([]netip.AddrPort, error)
 
 const (
-	chunkBits = 9 // entries come in chunks that fill one of the allocator's size classes
+	chunkBits = 9 // an entry chunk fills one of the allocator's size classes
 	chunkLen  = 1 << chunkBits
 	maxPeers  = math.MaxUint32 - 1
 
 	maxRxCtxBits = 8
 )
 
-// Table is an address vector (FI_AV_TABLE; FI_AV_MAP is the same). It implements core.AVDriver. All methods may be called from any goroutine.
+// Table is an address vector (FI_AV_TABLE; FI_AV_MAP behaves the same). It implements core.AVDriver. Any goroutine
+// may call its methods.
 type Table struct {
 	attr    core.AVAttr
 	format  core.AddrFormat
@@ -33,25 +34,26 @@ type Table struct {
 	back    background
 	keys    authKeys
 	shared  *shared // nil: a vector of this process alone
-	limit   uint32  // of addresses
+	limit   uint32  // largest number of addresses
 
-	change   sync.Mutex // held through an insertion or removal and the calls it causes; above the domains' locks
+	change   sync.Mutex // held during an insertion or removal and the calls that it causes; locked before the domains' locks
 	onInsert subscribers[func(core.FIAddr, core.Addr)]
 	onRemove subscribers[func(core.FIAddr)]
 
-	vacated atomic.Uint64 // counts indices given up, changed with mu held
+	vacated atomic.Uint64 // counts freed indices; changed with mu held
 
-	mu     sync.RWMutex // guards the rest; below the domains' locks
+	mu     sync.RWMutex // guards the rest; locked after the domains' locks
 	chunks []*[chunkLen]entry
-	next   uint32 // indices from here on were never used
+	next   uint32 // number of indices that were ever used
 	free   freeSet
 	index  index
 	zones  zones
 	closed bool
 }
 
-// New opens an address vector (fi_av_open(3)) for addresses of one format; FormatUnspec, FormatSockaddr, FormatSockaddrIP and FormatStr take IPv4 and
-// IPv6. resolve serves InsertSvc and InsertSym; without it they take numeric addresses only. NewShared opens those with a name.
+// New opens an address vector (fi_av_open(3)) for addresses of one format. FormatUnspec, FormatSockaddr,
+// FormatSockaddrIP and FormatStr take IPv4 and IPv6. InsertSvc and InsertSym use resolve; if it is nil, they take
+// numeric addresses only. NewShared opens vectors with a name.
 func New(attr core.AVAttr, format core.AddrFormat, resolve Resolver) (*Table, error) {
 	switch {
 	case attr.Name != "":
@@ -87,13 +89,13 @@ func makeTable(attr core.AVAttr, limit uint32, format core.AddrFormat, resolve R
 	return t, nil
 }
 
-// Attr returns what the vector was opened with.
+// Attr returns the attributes that the vector was opened with.
 func (t *Table) Attr() core.AVAttr { return t.attr }
 
-// RxCtxBits is how many upper bits of an index name a receive context of the peer (core.RxAddr).
+// RxCtxBits returns the number of upper bits of an index that select a receive context of the peer (core.RxAddr).
 func (t *Table) RxCtxBits() int { return t.attr.RxCtxBits }
 
-// Len is the number of addresses.
+// Len returns the number of addresses.
 func (t *Table) Len() int {
 	t.mu.RLock()
 	defer t.mu.RUnlock()
@@ -103,7 +105,7 @@ func (t *Table) Len() int {
 // at returns an entry below next. t.mu is held.
 func (t *Table) at(i uint32) *entry { return &t.chunks[i>>chunkBits][i&(chunkLen-1)] }
 
-// get returns the entry of an index in use, nil otherwise. t.mu is held.
+// get returns the entry of an index that is in use, else nil. t.mu is held.
 func (t *Table) get(fi core.FIAddr) *entry {
 	if fi >= core.FIAddr(t.next) {
 		return nil
@@ -114,9 +116,9 @@ func (t *Table) get(fi core.FIAddr) *entry {
 	return nil
 }
 
-// Lookup returns the address of an index (fi_av_lookup(3)), ErrInval if the index is not in use.
+// Lookup returns the address of an index (fi_av_lookup(3)). The error is ErrInval if the index is not in use.
 func (t *Table) Lookup(fi core.FIAddr) (core.Addr, error) {
-	t.follow(lookWait) // the index may stand for another address by now
+	t.follow(lookWait) // another process may have changed the address
 	ap, ok := t.AddrPort(fi << t.attr.RxCtxBits >> t.attr.RxCtxBits)
 	if !ok {
 		return core.Addr{}, core.ErrInval
@@ -128,7 +130,7 @@ func (t *Table) Lookup(fi core.FIAddr) (core.Addr, error) {
 	return core.Addr{Format: f, IP: ap}, nil
 }
 
-// AddrPort is Lookup for providers. An index that is not known may be another process's doing.
+// AddrPort is Lookup for providers. If an index is unknown, another process may have inserted it.
 func (t *Table) AddrPort(fi core.FIAddr) (ap netip.AddrPort, ok bool) {
 	if ap, ok = t.known(fi); !ok && t.shared != nil {
 		t.follow(lookWait)
@@ -148,16 +150,18 @@ func (t *Table) known(fi core.FIAddr) (ap netip.AddrPort, ok bool) {
 	return ap, ok
 }
 
-// Lasting reports whether what AddrPort says of an index in use holds until Vacated counts on. In a vector that processes share it does not.
+// Lasting reports whether the result of AddrPort for an index in use is valid until Vacated changes. In a shared
+// vector it is not.
 func (t *Table) Lasting() bool { return t.shared == nil }
 
-// Vacated counts the indices that were given up.
+// Vacated returns the number of indices that were freed.
 func (t *Table) Vacated() uint64 { return t.vacated.Load() }
 
 // Reverse returns the index of an address, AddrNotAvail if it was not inserted.
 func (t *Table) Reverse(a core.Addr) core.FIAddr { return t.ReverseAddrPort(a.IP) }
 
-// ReverseAddrPort is Reverse for providers: it is called for each packet that comes in. An IPv4 address equals the same one mapped into IPv6.
+// ReverseAddrPort is Reverse for providers, which call it for each received packet. An IPv4 address equals the same
+// address mapped into IPv6.
 func (t *Table) ReverseAddrPort(ap netip.AddrPort) core.FIAddr {
 	fi := t.reverse(ap)
 	if fi == core.AddrNotAvail && t.shared != nil {
@@ -179,7 +183,7 @@ func (t *Table) reverse(ap netip.AddrPort) core.FIAddr {
 	return fi
 }
 
-// Ref counts an endpoint bound to the vector, Unref ends it.
+// Ref counts an endpoint that is bound to the vector. Unref ends it.
 func (t *Table) Ref()   { t.refs.Add(1) }
 func (t *Table) Unref() { t.refs.Add(-1) }
 
@@ -193,7 +197,8 @@ func (t *Table) refOpen() bool {
 	return !t.closed
 }
 
-// Close frees the vector (fi_close(3)): ErrBusy while endpoints are bound to it, sets of it are open or insertions are under way.
+// Close frees the vector (fi_close(3)). The error is ErrBusy while endpoints are bound to it, sets of it are open
+// or insertions are under way.
 func (t *Table) Close() error {
 	if err := t.end(); err != nil {
 		return err

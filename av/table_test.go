@@ -194,7 +194,8 @@ func TestZones(t *testing.T) {
 	}
 }
 
-// TestModel compares the table to a list under random insertions and removals, from few addresses, so that many collide.
+// TestModel compares the table to a list under random insertions and removals, from few addresses, so that many
+// collide.
 func TestModel(t *testing.T) {
 	type peer struct {
 		a    core.Addr

@@ -6,12 +6,13 @@ import (
 	"gofabric/core"
 )
 
-// What completions report as the source in place of an index (fi_av(3), "USER IDENTIFIERS FOR ADDRESSES").
+// This file has the identifiers that completions report as the source in place of an index (fi_av(3), "USER
+// IDENTIFIERS FOR ADDRESSES").
 
-// userIDs holds the identifier of each index. Readers take no lock; writers hold Table.mu.
+// userIDs has the identifier of each index. Readers take no lock. Writers hold Table.mu.
 type userIDs struct {
-	none bool                            // indices without identifier stand for nothing, not for themselves: the vector was opened with CapAVUserID
-	list atomic.Pointer[[]atomic.Uint64] // nil until there are identifiers
+	none bool                            // the vector was opened with AVUserID: an index without identifier reports AddrNotAvail, not itself
+	list atomic.Pointer[[]atomic.Uint64] // nil until the first identifier
 }
 
 // of returns the identifier of fi.
@@ -23,7 +24,7 @@ func (u *userIDs) of(fi core.FIAddr) core.FIAddr {
 	return core.FIAddr((*l)[fi].Load())
 }
 
-// unset is what stands for an index without identifier.
+// unset returns the source that completions report for an index without identifier.
 func (u *userIDs) unset(fi core.FIAddr) core.FIAddr {
 	if u.none {
 		return core.AddrNotAvail
@@ -52,8 +53,8 @@ func (u *userIDs) room(fi core.FIAddr) []atomic.Uint64 {
 	return fresh
 }
 
-// UserID is what completions report as the source in place of fi: the identifier given to it, AddrNotAvail if it should have one and has none, else fi. It
-// takes no lock.
+// UserID returns the source that completions report in place of fi: its identifier; AddrNotAvail if the vector has
+// identifiers and fi has none; else fi. It takes no lock.
 func (t *Table) UserID(fi core.FIAddr) core.FIAddr {
 	if fi == core.AddrNotAvail {
 		return fi
@@ -61,7 +62,7 @@ func (t *Table) UserID(fi core.FIAddr) core.FIAddr {
 	return t.ids.of(fi)
 }
 
-// SetUserID gives fi an identifier (fi_av_set_user_id(3)). The vector was opened with CapAVUserID.
+// SetUserID sets the identifier of fi (fi_av_set_user_id(3)). The vector must have been opened with AVUserID.
 func (t *Table) SetUserID(fi, id core.FIAddr, flags core.InsertFlags) error {
 	const op = "fi_av_set_user_id"
 	switch {
@@ -82,10 +83,10 @@ func (t *Table) SetUserID(fi, id core.FIAddr, flags core.InsertFlags) error {
 	return nil
 }
 
-// setID records the identifier that an insertion brought. t.mu is held.
+// setID stores the identifier from an insertion. t.mu is held.
 func (t *Table) setID(fi, id core.FIAddr) { t.ids.room(fi)[fi].Store(uint64(id)) }
 
-// clearID forgets the identifier of a removed index. t.mu is held.
+// clearID removes the identifier of a removed index. t.mu is held.
 func (t *Table) clearID(fi core.FIAddr) {
 	if l := t.ids.list.Load(); l != nil && uint64(fi) < uint64(len(*l)) {
 		(*l)[fi].Store(uint64(t.ids.unset(fi)))

@@ -6,34 +6,35 @@ import (
 	"time"
 )
 
-// Config says what Join would otherwise take from the environment. The zero value says nothing.
+// Config replaces what Join otherwise reads from the environment. The zero value replaces nothing.
 type Config struct {
-	// Source is the one source to take the job from: PMI1, PMI2, Kubernetes, TCP, File or Fabricd. "": the first that there is.
+	// Source is the only source that Join uses: PMI1, PMI2, Kubernetes, TCP, File or Fabricd. "": the first
+	// available one.
 	Source string
 
-	// Rank says which of how many processes, Size, this is. It counts only if Size is not 0.
+	// Rank is the number of this process, Size the number of processes. They are used if Size is not 0.
 	Rank, Size int
 
 	// Name is the job's name, new for each run (GOFABRIC_JOB).
 	Name string
 
-	// Root is the address, host and port, where rank 0 listens for the others (GOFABRIC_ROOT).
+	// Root is the address, host and port, where rank 0 listens for the other processes (GOFABRIC_ROOT).
 	Root string
 
-	// Dir is a folder that all processes see, in which they meet (GOFABRIC_BOOT_DIR).
+	// Dir is a folder that all processes can access, in which they meet (GOFABRIC_BOOT_DIR).
 	Dir string
 
-	// Daemon is the API socket of the fabricd to meet at; "" is this node's.
+	// Daemon is the API socket of the fabricd where processes meet; "" is this node's.
 	Daemon string
 
-	// Timeout bounds calls whose context has no deadline; 0 is two minutes.
+	// Timeout is the time-out of calls whose context has no deadline; 0 is two minutes.
 	Timeout time.Duration
 
 	lookup func(string) (string, bool)                // the environment
 	listen func(address string) (net.Listener, error) // of rank 0
 }
 
-// The names of sources, for Config.Source and Job.Source.
+// The sources, for Config.Source and Job.Source.
 const (
 	PMI1       = "pmi1"       // PMI-1: mpiexec.hydra and others
 	PMI2       = "pmi2"       // PMI-2: srun --mpi=pmi2
@@ -62,7 +63,7 @@ func (c *Config) fill() {
 	}
 }
 
-// env is the value of the first variable of several that is set.
+// env returns the value of the first of several variables that is set.
 func (c *Config) env(names ...string) string {
 	for _, n := range names {
 		if v, ok := c.lookup(n); ok && v != "" {

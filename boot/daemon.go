@@ -14,27 +14,27 @@ import (
 	"gofabric/internal/fabricd/api"
 )
 
-// Processes that meet in the directory of fabricd. What a job leaves there ends by itself after a day.
+// This file has processes that meet in the directory of fabricd. The entries of a job expire after a day.
 
-// daemonLimits are those of the directory for keys, less what stands before them, and for values.
+// daemonLimits are the directory's limits for keys, less their prefix, and for values.
 var daemonLimits = pmi.Limits{Key: 200, Value: 128 << 10}
 
-// The pauses after an attempt in vain: fabricd may be about to start again.
+// The pauses after a failed attempt: fabricd may restart.
 const (
 	firstRetry = 20 * time.Millisecond
 	lastRetry  = time.Second
 )
 
-// fenceWait is how long fabricd is asked to wait at a fence before it is asked again.
+// fenceWait is the longest wait at a fence in one request.
 const fenceWait = 30 * time.Second
 
 type daemonStore struct {
 	client *api.Client
 	m      member
 	prefix string
-	uid    int // of this user, as fabricd knows it
+	uid    int // user id as fabricd knows it
 	round  int
-	parts  map[string]int // of what was put
+	parts  map[string]int // of the values that were put
 }
 
 func joinDaemon(ctx context.Context, c *Config, m *member) (store, error) {
@@ -45,7 +45,7 @@ func joinDaemon(ctx context.Context, c *Config, m *member) (store, error) {
 	if err != nil {
 		return nil, err
 	}
-	// The user is part of all keys: others may have jobs of this name.
+	// The user is part of all keys, because other users may have jobs of this name.
 	s := &daemonStore{client: client, m: *m, prefix: fmt.Sprintf("boot/%d/%s", os.Getuid(), daemonName(m.name)), parts: map[string]int{}}
 	if err := s.first(ctx); err != nil {
 		client.Close()
@@ -54,7 +54,7 @@ func joinDaemon(ctx context.Context, c *Config, m *member) (store, error) {
 	return s, nil
 }
 
-// daemonName makes an element of a key of any text.
+// daemonName returns an element of a key for any text.
 func daemonName(text string) string {
 	return daemonLimits.Name(base64.RawURLEncoding.EncodeToString([]byte(text)))
 }
@@ -63,7 +63,8 @@ func (s *daemonStore) key(kind, name string) string {
 	return api.KeyPath(s.prefix + "/" + strconv.Itoa(s.m.size) + "/" + kind + "/" + name)
 }
 
-// first notes that this rank has joined, and refuses a job of a name that was used: fences that others passed would let this one through.
+// first records that this rank has joined. It refuses a job whose name was used before: old fences would release
+// this process at once.
 func (s *daemonStore) first(ctx context.Context) error {
 	mark := s.key("joined", strconv.Itoa(s.m.rank))
 	var old api.Value
@@ -87,7 +88,7 @@ func notThere(err error) bool {
 	return ok && e.Status == http.StatusNotFound
 }
 
-// do asks fabricd, again and again while it is not there or is not ready. All that is asked may be asked twice.
+// do sends a request to fabricd, and repeats it while fabricd is not available. All requests may be repeated.
 func (s *daemonStore) do(ctx context.Context, method, path string, in, out any) error {
 	for pause := firstRetry; ; pause = min(2*pause, lastRetry) {
 		err := s.client.Do(ctx, method, path, in, out)
@@ -116,7 +117,7 @@ func (s *daemonStore) put(ctx context.Context, key string, value []byte) error {
 	return nil
 }
 
-// forget deletes the parts of this rank's value, as far as that can be done at once: they end by themselves.
+// forget deletes the parts of this rank's value if that works at once; otherwise they expire.
 func (s *daemonStore) forget(ctx context.Context, keys []string) {
 	key := keys[s.m.rank]
 	for i := range s.parts[key] {
@@ -167,7 +168,7 @@ func (s *daemonStore) fence(ctx context.Context) error {
 		wait := fenceWait
 		if end, ok := ctx.Deadline(); ok {
 			left := time.Until(end)
-			wait = max(min(wait, left-min(left/5, 500*time.Millisecond)), 0) // the rest is for the answer, which says who is missing
+			wait = max(min(wait, left-min(left/5, 500*time.Millisecond)), 0) // leaves time for the answer, which names the missing ranks
 		}
 		in := api.Arrival{Rank: s.m.rank, Size: s.m.size, Generation: &s.round, Wait: wait.Truncate(time.Millisecond).String()}
 		if err := s.do(ctx, http.MethodPost, api.FencePath(s.prefix), in, &got); err != nil {

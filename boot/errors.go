@@ -12,27 +12,27 @@ import (
 	"gofabric/core"
 )
 
-// ErrNoJob: nothing says that this process belongs to a job.
+// ErrNoJob means that nothing in the environment or the Config describes a job.
 var ErrNoJob = errors.New("this process does not know of a job")
 
-// ErrNoKey: nobody put this key before the last fence.
-var ErrNoKey = errors.New("nobody has put this key")
+// ErrNoKey means that no process has put this key before the last fence.
+var ErrNoKey = errors.New("no process has put this key")
 
-// ErrJobOver: the job has ended, or was given up after an error.
+// ErrJobOver means that the job has ended, or failed after an error.
 var ErrJobOver = errors.New("the job is over")
 
-// Error says what went wrong with a job.
+// Error describes the failure of a job's call.
 type Error struct {
 	Op      string // Join, Put, Get, Fence
-	Source  string // where the job comes from, such as "pmi1"; "" unknown
+	Source  string // source of the job, such as "pmi1"; "" if unknown
 	Job     string
 	Rank    int   // this process; -1 unknown
-	Missing []int // ranks that were waited for in vain, as far as known
+	Missing []int // ranks that did not come, as far as known
 	Err     error
 	Hint    string // what to do
 }
 
-// mostNamed is how many missing ranks an error names.
+// mostNamed is the number of missing ranks that an error lists.
 const mostNamed = 16
 
 func (e *Error) Error() string {
@@ -60,7 +60,7 @@ func (e *Error) Error() string {
 
 func (e *Error) Unwrap() error { return e.Err }
 
-// rankList is "rank 3" or "ranks 3, 5 and 12 more".
+// rankList returns "rank 3" or "ranks 3, 5 and 12 more".
 func rankList(ranks []int) string {
 	if len(ranks) == 1 {
 		return "rank " + strconv.Itoa(ranks[0])
@@ -79,7 +79,7 @@ func rankList(ranks []int) string {
 	return b.String()
 }
 
-// missingError is an error of a source that knows who is missing.
+// missingError is an error of a source that knows the missing ranks.
 type missingError struct {
 	ranks []int
 	err   error
@@ -88,7 +88,7 @@ type missingError struct {
 func (e *missingError) Error() string { return e.err.Error() }
 func (e *missingError) Unwrap() error { return e.err }
 
-// closed says whether an error of a connection is that the other end has closed it.
+// closed reports whether the error of a connection means that the other end has closed it.
 func closed(err error) bool {
 	if errors.Is(err, io.EOF) {
 		return true
@@ -100,7 +100,7 @@ func closed(err error) bool {
 	return false
 }
 
-// waitedFor is why a wait ended, if it was because of its context; else err.
+// waitedFor returns the reason for the end of a wait if its context ended, else err.
 func waitedFor(ctx context.Context, what string, err error) error {
 	if ctx.Err() == nil {
 		return err

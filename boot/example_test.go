@@ -14,7 +14,8 @@ import (
 	"gofabric/core"
 )
 
-// Three processes find each other, here goroutines that share a folder. Processes that a launcher started call boot.Join with an empty Config.
+// Three processes find each other, here goroutines that share a folder. Processes that a launcher started call
+// boot.Join with an empty Config.
 func Example() {
 	dir, err := os.MkdirTemp("", "job")
 	if err != nil {

@@ -15,18 +15,19 @@ import (
 	"gofabric/boot/internal/pmi"
 )
 
-// Processes that meet in a folder which all of them see. Below it the job has a folder of its name, with
+// This file has processes that meet in a folder that all of them can access. The job has a folder of its name below
+// it, with
 //
-//	joined/RANK         that a rank has joined
-//	values/KEY          what was put
-//	fences/ROUND/RANK   that a rank has come to a fence
-//	over                why the job is over
-//	left/RANK           that a rank has left; the last one removes the folder
+//	joined/RANK         a rank has joined
+//	values/KEY          a value that was put
+//	fences/ROUND/RANK   a rank is at a fence
+//	over                the reason why the job is over
+//	left/RANK           a rank has left; the last one removes the folder
 
-// fileNames are how keys are called as files, which have at most 255 bytes.
+// fileNames bounds keys as file names, which have at most 255 bytes.
 var fileNames = pmi.Limits{Key: 200}
 
-// The pauses between looks into the folder: there is no event that all file systems tell of.
+// The pauses between reads of the folder: no event works on all file systems.
 const (
 	firstLook = time.Millisecond
 	lastLook  = 100 * time.Millisecond
@@ -64,12 +65,12 @@ func joinFile(_ context.Context, c *Config, m *member) (store, error) {
 	return s, nil
 }
 
-// fileName makes a file name of any text.
+// fileName returns a file name for any text.
 func fileName(text string) string {
 	return fileNames.Name(base64.RawURLEncoding.EncodeToString([]byte(text)))
 }
 
-// mark makes an empty file that must not be there.
+// mark creates an empty file that must not exist.
 func (s *fileStore) mark(elem ...string) error {
 	f, err := os.OpenFile(filepath.Join(append([]string{s.dir}, elem...)...), os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if err != nil {
@@ -78,7 +79,7 @@ func (s *fileStore) mark(elem ...string) error {
 	return f.Close()
 }
 
-// write makes a file with a content at once: nobody sees half of it.
+// write creates a file with its content atomically, so that no process reads half of it.
 func (s *fileStore) write(path string, content []byte) error {
 	f, err := os.CreateTemp(s.dir, "new")
 	if err != nil {
@@ -106,7 +107,7 @@ func (s *fileStore) get(_ context.Context, key string) ([]byte, error) {
 	return value, err
 }
 
-// readSmall reads a file of at most so many bytes.
+// readSmall reads a file of at most most bytes.
 func readSmall(path string, most int) ([]byte, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -154,7 +155,8 @@ func (s *fileStore) fence(ctx context.Context) error {
 	}
 }
 
-// becomePast goes on to the next fence. All who have come to this one have left the one before, whose folder goes with its last mark.
+// becomePast advances to the next fence. All processes at this fence have left the one before, so that its folder
+// is removed with its last mark.
 func (s *fileStore) becomePast() {
 	if s.round > 0 {
 		before := filepath.Join(s.dir, "fences", strconv.Itoa(s.round-1))
@@ -164,7 +166,7 @@ func (s *fileStore) becomePast() {
 	s.round++
 }
 
-// absent are the ranks without a mark in a folder.
+// absent returns the ranks without a mark in a folder.
 func (s *fileStore) absent(dir string) ([]int, error) {
 	list, err := os.ReadDir(filepath.Join(s.dir, dir))
 	if err != nil {
@@ -185,7 +187,7 @@ func (s *fileStore) absent(dir string) ([]int, error) {
 	return who, nil
 }
 
-// hopeless says why waiting for some ranks makes no sense.
+// hopeless returns the reason why a wait for some ranks cannot succeed.
 func (s *fileStore) hopeless(who []int) error {
 	if text, err := readSmall(filepath.Join(s.dir, "over"), 4096); err == nil {
 		return &missingError{who, fmt.Errorf("another rank gave up: %s", text)}
@@ -194,14 +196,14 @@ func (s *fileStore) hopeless(who []int) error {
 		if !s.marked("left", rank) {
 			continue
 		}
-		if !s.marked(filepath.Join("fences", strconv.Itoa(s.round)), rank) { // it may have come, and left, since who was listed
+		if !s.marked(filepath.Join("fences", strconv.Itoa(s.round)), rank) { // the rank may have come, and left, since it was listed
 			return &missingError{[]int{rank}, fmt.Errorf("rank %d has left the job without coming to fence %d", rank, s.round)}
 		}
 	}
 	return nil
 }
 
-// marked reports whether a rank has made its mark in a folder.
+// marked reports whether a rank has its mark in a folder.
 func (s *fileStore) marked(dir string, rank int) bool {
 	_, err := os.Lstat(filepath.Join(s.dir, dir, strconv.Itoa(rank)))
 	return err == nil
@@ -215,7 +217,7 @@ func (s *fileStore) close(context.Context) error {
 	if err == nil && len(who) == 0 {
 		err = os.RemoveAll(s.dir)
 	}
-	if errors.Is(err, fs.ErrNotExist) { // another one was the last, too
+	if errors.Is(err, fs.ErrNotExist) { // another process removed it
 		err = nil
 	}
 	return err

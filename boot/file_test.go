@@ -24,7 +24,7 @@ func TestFolder(t *testing.T) {
 	}
 }
 
-// TestForeignFolder: a folder in which others may write is refused, and a link that somebody put there.
+// TestForeignFolder: a folder that other users may write to is refused, and so is a symbolic link in its place.
 func TestForeignFolder(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "gofabric-"+fileName("j"))
@@ -82,7 +82,8 @@ func TestLargeValue(t *testing.T) {
 	}
 }
 
-// TestComeAndGone: a rank that came to the fence and left the job after the others were last looked for keeps nobody; one that left without coming does.
+// TestComeAndGone: a rank that came to the fence and left the job after the others were last looked for keeps
+// nobody; one that left without coming does.
 func TestComeAndGone(t *testing.T) {
 	s := &fileStore{m: member{rank: 1, size: 2}, dir: t.TempDir()}
 	for _, dir := range []string{"fences/0", "left"} {

@@ -8,7 +8,7 @@ import (
 	"syscall"
 )
 
-// ours refuses a folder that somebody else may have prepared.
+// ours refuses a folder that another user may have prepared.
 func ours(dir string) error {
 	info, err := os.Lstat(dir)
 	if err != nil {
@@ -16,7 +16,7 @@ func ours(dir string) error {
 	}
 	s, ok := info.Sys().(*syscall.Stat_t)
 	if !info.IsDir() || !ok || int(s.Uid) != os.Getuid() || info.Mode().Perm()&0o022 != 0 {
-		return fmt.Errorf("%s is not a folder of this user that nobody else may change", dir)
+		return fmt.Errorf("%s must be a folder of this user that no other user can change", dir)
 	}
 	return nil
 }

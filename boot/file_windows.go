@@ -6,7 +6,8 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// ours refuses a folder that somebody else may have prepared: its owner is this user, or the administrators, whom this user is one of.
+// ours refuses a folder that another user may have prepared: its owner must be this user, or the administrators if
+// this user is one of them.
 func ours(dir string) error {
 	sd, err := windows.GetNamedSecurityInfo(dir, windows.SE_FILE_OBJECT, windows.OWNER_SECURITY_INFORMATION)
 	if err != nil {

@@ -9,15 +9,16 @@ import (
 	"gofabric/core"
 )
 
-// Addresses of all processes of a job.
+// This file exchanges the addresses of all processes of a job.
 
-// Inserter is an endpoint of the easy door, *gofabric.Endpoint, whose peers are of type P.
+// Inserter is an endpoint of the root package, *gofabric.Endpoint. Its peers have the type P.
 type Inserter[P any] interface {
 	Name() core.Addr
 	InsertAddr(core.Addr) (P, error)
 }
 
-// Peers tells the others of the job the address of ep, and inserts theirs, its own too: the i-th peer is rank i. All processes call it.
+// Peers publishes the address of ep to the other processes of the job, and inserts their addresses and its own. The
+// i-th peer is rank i. All processes must call it.
 func Peers[P any](ctx context.Context, j *Job, ep Inserter[P]) ([]P, error) {
 	addrs, err := j.Addresses(ctx, ep.Name())
 	if err != nil {
@@ -32,11 +33,12 @@ func Peers[P any](ctx context.Context, j *Job, ep Inserter[P]) ([]P, error) {
 	return peers, nil
 }
 
-// Named is an endpoint, as far as Fill needs it.
+// Named is an endpoint as Fill uses it.
 type Named interface{ Name() (core.Addr, error) }
 
-// Fill tells the others of the job the address of ep, which is enabled, and inserts theirs into av, its own too. The i-th result is what fi_addr_t rank i has:
-// i, if av is an empty table and all addresses differ. All processes call it.
+// Fill publishes the address of ep, which must be enabled, to the other processes of the job, and inserts their
+// addresses and its own into av. The i-th result is the fi_addr_t of rank i. It is i if av is an empty table and
+// all addresses differ. All processes must call it.
 func (j *Job) Fill(ctx context.Context, ep Named, av *core.AddressVector) ([]core.FIAddr, error) {
 	mine, err := ep.Name()
 	if err != nil {
@@ -58,7 +60,8 @@ func (j *Job) Fill(ctx context.Context, ep Named, av *core.AddressVector) ([]cor
 	return fi, nil
 }
 
-// Addresses is Exchange for addresses of endpoints. It refuses what cannot work: addresses that say nothing, and loopback addresses of other hosts.
+// Addresses is Exchange for addresses of endpoints. It refuses addresses that cannot work: unspecified ones, and
+// loopback addresses of other hosts.
 func (j *Job) Addresses(ctx context.Context, mine core.Addr) ([]core.Addr, error) {
 	host, err := os.Hostname()
 	if err != nil {
@@ -83,14 +86,14 @@ func (j *Job) Addresses(ctx context.Context, mine core.Addr) ([]core.Addr, error
 	return addrs, nil
 }
 
-// reachable says why an address cannot be reached from here.
+// reachable returns an error if an address cannot be reached from this host.
 func reachable(a core.Addr, sameHost bool) error {
 	ip := a.IP.Addr()
 	switch {
 	case !ip.IsValid():
-		return nil // of a provider with names of its own
+		return nil // the provider has its own form of addresses
 	case ip.Unmap().IsUnspecified(), a.IP.Port() == 0:
-		return fmt.Errorf("its endpoint has the address %s, at which nobody can be reached; open it at an address of the host: %w", a, core.ErrAddrNotAvail)
+		return fmt.Errorf("its endpoint has the address %s, which other processes cannot reach; open it at an address of the host: %w", a, core.ErrAddrNotAvail)
 	case ip.Unmap().IsLoopback() && !sameHost:
 		return fmt.Errorf("its endpoint has the address %s, which is for its own host; open it at an address that others reach: %w", a, core.ErrAddrNotAvail)
 	}

@@ -8,29 +8,29 @@ import (
 	"time"
 )
 
-// MaxValue bounds a value of Put and Exchange, bytes.
+// MaxValue is the length of the largest value of Put and Exchange, in bytes.
 const MaxValue = 1 << 20
 
-// maxKey bounds a key, bytes.
+// maxKey is the length of the longest key, in bytes.
 const maxKey = 512
 
-// maxSize bounds the processes of a job.
+// maxSize is the largest number of processes of a job.
 const maxSize = 1 << 20
 
-// store is how the processes of a job exchange values. The calls of a store come one after the other; ctx has a deadline.
+// store exchanges values among the processes of a job. Calls of a store do not overlap. ctx has a deadline.
 type store interface {
 	put(ctx context.Context, key string, value []byte) error
 	// get returns a value that was put before the last fence, else ErrNoKey.
 	get(ctx context.Context, key string) ([]byte, error)
 	// fence returns when all processes have called it.
 	fence(ctx context.Context) error
-	// forget lets go of keys, one of each rank, that nobody gets any more.
+	// forget frees keys, one of each rank, that no process gets any more.
 	forget(ctx context.Context, keys []string)
-	// close leaves the job. The others may be at work still.
+	// close leaves the job. The other processes may continue.
 	close(ctx context.Context) error
 }
 
-// member is which process this is of what job.
+// member identifies this process and its job.
 type member struct {
 	source string
 	name   string
@@ -38,30 +38,30 @@ type member struct {
 	size   int
 }
 
-// Job is this process' place in a job. Its methods may be called from any goroutine; they run one after the other.
+// Job is this process' membership in a job. Any goroutine may call its methods. Calls run one after the other.
 type Job struct {
 	member
 	timeout time.Duration
 
-	turn   chan struct{} // holds one token: whose turn it is may wait for others with its context
+	turn   chan struct{} // one token: its holder may wait for other processes with its context
 	store  store
-	broken error // after a failed fence nobody knows what the others have seen
-	rounds int   // of Exchange
+	broken error // after a failed fence the state of the other processes is unknown
+	rounds int   // number of Exchange calls
 
 	once     sync.Once
 	closeErr error
 }
 
-// Rank is the number of this process, from 0.
+// Rank returns the number of this process, from 0.
 func (j *Job) Rank() int { return j.rank }
 
-// Size is how many processes the job has.
+// Size returns the number of processes of the job.
 func (j *Job) Size() int { return j.size }
 
-// Name is the job's name, the same for all its processes.
+// Name returns the job's name, which is the same for all its processes.
 func (j *Job) Name() string { return j.name }
 
-// Source says where the job comes from: PMI1, PMI2, Kubernetes, TCP, File, Fabricd or Single.
+// Source returns the source of the job: PMI1, PMI2, Kubernetes, TCP, File, Fabricd or Single.
 func (j *Job) Source() string { return j.source }
 
 // closeTimeout bounds Close.
@@ -73,7 +73,7 @@ func newJob(m member, s store, timeout time.Duration) *Job {
 	return j
 }
 
-// begin waits for the job and gives ctx its deadline. end gives both back.
+// begin waits for other calls and gives ctx a deadline. end releases both.
 func (j *Job) begin(ctx context.Context) (bounded context.Context, end func(), err error) {
 	bounded, cancel := withDeadline(ctx, j.timeout)
 	select {
@@ -90,7 +90,7 @@ func (j *Job) begin(ctx context.Context) (bounded context.Context, end func(), e
 	return bounded, end, nil
 }
 
-// errTimeout is the cause of contexts that had no deadline of their own.
+// errTimeout is the cause of contexts without a deadline of their own.
 var errTimeout = fmt.Errorf("the job's time-out: %w", context.DeadlineExceeded)
 
 func withDeadline(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc) {
@@ -100,7 +100,7 @@ func withDeadline(ctx context.Context, d time.Duration) (context.Context, contex
 	return context.WithTimeoutCause(ctx, d, errTimeout)
 }
 
-// failed makes an Error.
+// failed returns an Error.
 func (m member) failed(op string, err error) error {
 	if already, ok := err.(*Error); ok {
 		return already
@@ -125,8 +125,8 @@ func (j *Job) becomeBroken(err error) {
 	}
 }
 
-// Put publishes a value, which the others get after the next fence that all have called. Putting a key again, or one that another process has put, is
-// for nobody's good: which value remains depends on the source.
+// Put publishes a value. The other processes can get it after the next fence. Two values for one key are an error
+// of the program: the source decides which one remains.
 func (j *Job) Put(ctx context.Context, key string, value []byte) error {
 	ctx, end, err := j.begin(ctx)
 	if err != nil {
@@ -149,7 +149,7 @@ func (j *Job) put(ctx context.Context, key string, value []byte) error {
 	return nil
 }
 
-// Get returns a value that was put before the last fence. ErrNoKey: there is none.
+// Get returns a value that was put before the last fence. The error is ErrNoKey if there is none.
 func (j *Job) Get(ctx context.Context, key string) ([]byte, error) {
 	ctx, end, err := j.begin(ctx)
 	if err != nil {
@@ -167,7 +167,7 @@ func (j *Job) get(ctx context.Context, key string) ([]byte, error) {
 	return value, nil
 }
 
-// Fence returns when all processes of the job have called it. What they put before can be got then.
+// Fence returns when all processes of the job have called it. Then the values that they put before can be got.
 func (j *Job) Fence(ctx context.Context) error {
 	ctx, end, err := j.begin(ctx)
 	if err != nil {
@@ -186,7 +186,7 @@ func (j *Job) fence(ctx context.Context) error {
 	return err
 }
 
-// Exchange gives every process what all have given, in the order of ranks. All processes call it, equally often.
+// Exchange returns the values of all processes in the order of ranks. All processes must call it, equally often.
 func (j *Job) Exchange(ctx context.Context, mine []byte) ([][]byte, error) {
 	ctx, end, err := j.begin(ctx)
 	if err != nil {
@@ -209,13 +209,13 @@ func (j *Job) Exchange(ctx context.Context, mine []byte) ([][]byte, error) {
 			return nil, err
 		}
 	}
-	if round > 0 { // who has come to this fence has read the round before
+	if round > 0 { // processes at this fence have read the round before
 		j.store.forget(ctx, exchangeKeys(round-1, j.size))
 	}
 	return all, nil
 }
 
-// exchangeKeys are where the ranks put what they give in a round of Exchange.
+// exchangeKeys returns the ranks' keys for a round of Exchange.
 func exchangeKeys(round, size int) []string {
 	keys := make([]string, size)
 	for rank := range keys {
@@ -224,7 +224,7 @@ func exchangeKeys(round, size int) []string {
 	return keys
 }
 
-// Close leaves the job. It does not wait for the others, and does not end them.
+// Close leaves the job. It does not wait for other processes, and does not end them.
 func (j *Job) Close() error {
 	j.once.Do(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)

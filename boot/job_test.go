@@ -77,7 +77,8 @@ var places = map[string]func(t testing.TB) func(rank int) Config{
 	},
 }
 
-// TestExchange: all processes learn what all said, several times, and fences separate what was put before from what was put after.
+// TestExchange: all processes learn what all said, several times, and fences separate what was put before from what
+// was put after.
 func TestExchange(t *testing.T) {
 	for name, place := range places {
 		t.Run(name, func(t *testing.T) {
@@ -113,7 +114,7 @@ func TestExchange(t *testing.T) {
 	}
 }
 
-// TestForget: what was exchanged is let go, a round later.
+// TestForget: exchanged values are freed a round later.
 func TestForget(t *testing.T) {
 	for name, place := range places {
 		t.Run(name, func(t *testing.T) {
@@ -145,7 +146,7 @@ func TestForget(t *testing.T) {
 // missingTwo is what errors say of rank 2. On a busy machine a rank gives up before another one has come.
 var missingTwo = regexp.MustCompile(`missing: (rank |ranks ([0-9]+, )*)2\b`)
 
-// TestMissing: who waits for a process that does not come learns which it is.
+// TestMissing: the error of a wait names the missing processes.
 func TestMissing(t *testing.T) {
 	for name, place := range places {
 		t.Run(name, func(t *testing.T) {

@@ -10,8 +10,8 @@ import (
 	"gofabric/internal/fabricd"
 )
 
-// Join finds out to which job this process belongs, and joins it; the package comment says how. It waits until the job's meeting place answers, not for the
-// other processes. The error wraps ErrNoJob if nothing tells of a job.
+// Join finds the job of this process and joins it; the package comment describes how. It waits until the job's
+// meeting place answers, not for the other processes. The error wraps ErrNoJob if there is no sign of a job.
 func Join(ctx context.Context, cfg Config) (*Job, error) {
 	c := &cfg
 	c.fill()
@@ -29,10 +29,10 @@ func Join(ctx context.Context, cfg Config) (*Job, error) {
 	return newJob(m, s, c.Timeout), nil
 }
 
-// opener joins a job. m says what is known, and takes what is learned.
+// opener joins a job. m has what is known, and receives what the opener learns.
 type opener func(ctx context.Context, c *Config, m *member) (store, error)
 
-// choose says where the job comes from, and fills in what the environment says.
+// choose returns the opener of the job's source, and fills in m from the environment.
 func (c *Config) choose(m *member) (opener, error) {
 	switch c.Source {
 	case PMI1, PMI2:
@@ -57,7 +57,7 @@ func (c *Config) choose(m *member) (opener, error) {
 	return c.place(m)
 }
 
-// launchers are the variables in which launchers say rank and size.
+// launchers has the variables in which launchers pass rank and size.
 var launchers = []struct{ rank, size string }{
 	{"GOFABRIC_RANK", "GOFABRIC_SIZE"},
 	{"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"},
@@ -66,7 +66,7 @@ var launchers = []struct{ rank, size string }{
 	{"PMI_RANK", "PMI_SIZE"},
 }
 
-// ranks finds rank and size.
+// ranks reads rank and size.
 func (c *Config) ranks(m *member) error {
 	if c.Size == 0 {
 		for _, l := range launchers {
@@ -110,7 +110,7 @@ func parseRank(rankName, rank, sizeName, size string) (r, n int, err error) {
 	return r, n, nil
 }
 
-// place chooses where processes meet that know rank and size.
+// place chooses the meeting place of processes that know rank and size.
 func (c *Config) place(m *member) (opener, error) {
 	if c.Root == "" {
 		c.Root = c.env("GOFABRIC_ROOT")

@@ -9,15 +9,16 @@ import (
 	"gofabric/internal/fabricd"
 )
 
-// Indexed jobs of Kubernetes.
+// This file joins indexed jobs of Kubernetes.
 
 const (
-	envIndex    = "JOB_COMPLETION_INDEX" // which Kubernetes sets in the pods of indexed jobs
+	envIndex    = "JOB_COMPLETION_INDEX" // Kubernetes sets it in the pods of indexed jobs
 	defaultPort = "7470"
 )
 
-// kubernetes fills in what the environment of a pod says. Pods of indexed jobs have the host name JOB-INDEX; under a headless service that selects them, and
-// which their template names as subdomain, they find each other by JOB-INDEX.SERVICE.
+// kubernetes fills in the job from the environment of a pod. Pods of indexed jobs have the host name JOB-INDEX. A
+// headless service that selects them, and that their template names as subdomain, makes them reachable as
+// JOB-INDEX.SERVICE.
 func (c *Config) kubernetes(m *member) (opener, error) {
 	m.source = Kubernetes
 	size := c.env("GOFABRIC_SIZE")

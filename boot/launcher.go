@@ -11,25 +11,26 @@ import (
 	"gofabric/boot/internal/pmi"
 )
 
-// The connection to a launcher that speaks PMI.
+// This file has the connection to a launcher that implements PMI.
 
 const (
 	envPMIFD   = "PMI_FD"   // the descriptor of a connection to the launcher
-	envPMIPort = "PMI_PORT" // or host:port of the launcher, and PMI_ID, what to say there
+	envPMIPort = "PMI_PORT" // or the launcher's host:port, with PMI_ID as the first message
 )
 
-// launcher is a connection to the launcher, on which every question has one answer. After an error it is of no use any more: the answer may come yet.
+// launcher is a connection to the launcher, on which every request has one answer. After an error it is unusable,
+// because the old answer may still arrive.
 type launcher struct {
 	conn    net.Conn
 	dialect pmi.Dialect
-	in      []byte // received, and not yet understood
+	in      []byte // received, not parsed yet
 	err     error
 }
 
-// joined says that this process has taken its connection to the launcher. Its number may mean another descriptor by now.
+// joined says that this process has used its connection to the launcher. Its number may be another descriptor now.
 var joined atomic.Bool
 
-// dialLauncher finds the connection to the launcher.
+// dialLauncher returns the connection to the launcher.
 func dialLauncher(ctx context.Context, c *Config) (*launcher, error) {
 	fd, port := c.env(envPMIFD), c.env(envPMIPort)
 	switch {
@@ -93,7 +94,7 @@ func (l *launcher) hear(ctx context.Context, what string) (pmi.Message, error) {
 	}
 }
 
-// ask sends a message and receives its answer, which is called answer.
+// ask sends a message and receives its answer. answer is the answer's command.
 func (l *launcher) ask(ctx context.Context, m pmi.Message, answer string) (pmi.Message, error) {
 	if err := l.tell(ctx, m); err != nil {
 		return nil, err
@@ -103,7 +104,7 @@ func (l *launcher) ask(ctx context.Context, m pmi.Message, answer string) (pmi.M
 		return nil, err
 	}
 	if err = got.Check(answer); err != nil && !errors.Is(err, pmi.ErrRefused) {
-		l.err = err // what comes now answers something else
+		l.err = err // the next message is the answer to another request
 	}
 	return got, err
 }

@@ -8,8 +8,9 @@ import (
 	"syscall"
 )
 
-// inherited makes a connection of a descriptor that the launcher left to this process, and keeps it from processes that this one starts.
-// The variable may have come further than the descriptor, whose number is that of a file of this process then: that is not touched.
+// inherited returns the connection of a descriptor that the launcher left to this process. Processes that this one
+// starts do not inherit it. The variable may be set in a process without the descriptor, where the number is
+// another file: that file is not touched.
 func inherited(fd int) (net.Conn, error) {
 	if kind, err := syscall.GetsockoptInt(fd, syscall.SOL_SOCKET, syscall.SO_TYPE); err != nil {
 		return nil, err
@@ -18,6 +19,6 @@ func inherited(fd int) (net.Conn, error) {
 	}
 	syscall.CloseOnExec(fd)
 	f := os.NewFile(uintptr(fd), "PMI")
-	defer f.Close() // FileConn makes another one
+	defer f.Close() // FileConn duplicates the descriptor
 	return net.FileConn(f)
 }

@@ -6,5 +6,5 @@ import (
 	"gofabric/core"
 )
 
-// inherited fails: sockets are not inherited by number here. Launchers on Windows name an address (PMI_PORT).
+// inherited fails: sockets are not inherited by number on Windows. Launchers there set an address (PMI_PORT).
 func inherited(int) (net.Conn, error) { return nil, core.ErrNoSys }

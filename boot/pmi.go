@@ -9,9 +9,9 @@ import (
 	"gofabric/boot/internal/pmi"
 )
 
-// Jobs of launchers that speak PMI.
+// This file joins jobs of launchers that implement PMI.
 
-// joinPMI says hello to the launcher, in the version that was asked for, or the one that suits it.
+// joinPMI connects to the launcher, in the version that was asked for, or in one that the launcher supports.
 func joinPMI(ctx context.Context, c *Config, m *member) (store, error) {
 	wants := m.source
 	if m.source == "" {
@@ -22,7 +22,8 @@ func joinPMI(ctx context.Context, c *Config, m *member) (store, error) {
 		return nil, err
 	}
 	version := "1"
-	// Slurm's plugin pmi2 serves version 1, too, but is made for 2; it is known by what it calls the job.
+	// Slurm's plugin pmi2 also supports version 1, but is made for version 2. The name that it gives a job
+	// identifies it.
 	if wants == PMI2 || wants == "" && c.env("PMI_JOBID") != "" && c.env("SLURM_JOB_ID") != "" {
 		version = "2"
 	}
@@ -54,7 +55,8 @@ func hello(ctx context.Context, c *Config, m *member, l *launcher, version strin
 	return joinPMI1(ctx, m, l)
 }
 
-// introduce learns rank and size: from the environment, or, on a connection that this process made, from the launcher.
+// introduce gets rank and size: from the environment, or, on a connection that this process made, from the
+// launcher.
 func (c *Config) introduce(ctx context.Context, m *member, l *launcher) error {
 	var err error
 	if c.env(envPMIFD) != "" {
@@ -81,14 +83,14 @@ func (c *Config) introduce(ctx context.Context, m *member, l *launcher) error {
 	return err
 }
 
-// pmiStore keeps values with a launcher, in parts that it takes.
+// pmiStore stores values with a launcher, in parts that the launcher accepts.
 type pmiStore struct {
 	l      *launcher
 	limits pmi.Limits
 	verbs  pmiVerbs
 }
 
-// pmiVerbs are the calls of a version of PMI.
+// pmiVerbs has the calls of a version of PMI.
 type pmiVerbs interface {
 	put(ctx context.Context, key, value string) error
 	get(ctx context.Context, key string) (string, error) // ErrNoKey
@@ -143,14 +145,14 @@ func (s *pmiStore) close(ctx context.Context) error {
 	return errors.Join(err, s.l.conn.Close())
 }
 
-// maxLine is the longest line that all launchers take whole, whatever they say of values (PMIU_MAXLINE of MPICH). Slurm's has a buffer of this size for lines, and
-// says the same of values.
+// maxLine is the longest line that all launchers accept, for any limit that they report for values (PMIU_MAXLINE of
+// MPICH). Slurm's buffer for a whole line has this size, and Slurm reports the same size for values.
 const maxLine = 1024
 
 // pmi1 is version 1.
 type pmi1 struct {
 	l    *launcher
-	name string // of the space of keys
+	name string // of the key-value space
 }
 
 func joinPMI1(ctx context.Context, m *member, l *launcher) (store, error) {
@@ -208,14 +210,15 @@ func (p *pmi1) finish(ctx context.Context) error {
 	return err
 }
 
-// pmi2Limits are those of version 2, which has no question for them (PMI2_MAX_KEYLEN and PMI2_MAX_VALLEN of pmi2.h).
+// pmi2Limits are the limits of version 2, which has no query for them (PMI2_MAX_KEYLEN and PMI2_MAX_VALLEN of
+// pmi2.h).
 var pmi2Limits = pmi.Limits{Key: 64, Value: 1024}
 
 // pmi2 is version 2.
 type pmi2 struct{ l *launcher }
 
 func joinPMI2(ctx context.Context, c *Config, m *member, l *launcher) (store, error) {
-	l.dialect = pmi.V2{} // after init, which is the same in all versions
+	l.dialect = pmi.V2{} // init is the same in all versions
 	rank := fmt.Sprint(m.rank)
 	got, err := l.ask(ctx, pmi.Message{{Name: "cmd", Value: "fullinit"}, {Name: "pmijobid", Value: c.env("PMI_JOBID", "PMI_ID")}, {Name: "pmirank", Value: rank},
 		{Name: "threaded", Value: "FALSE"}}, "fullinit-response")

@@ -17,7 +17,8 @@ import (
 	"gofabric/boot/internal/pmi"
 )
 
-// script plays a launcher: it expects texts and answers them. The last answer may be missing: then it waits for the end of the connection.
+// script plays a launcher: it expects texts and answers them. The last answer may be missing: then it waits for the
+// end of the connection.
 type script []struct{ want, answer string }
 
 // play plays a script over a socket pair, of which the process gets one end as PMI_FD.
@@ -150,7 +151,7 @@ func play(t *testing.T, cfg Config, source, name string) {
 	}
 }
 
-// TestBadLauncher: whatever a launcher answers, Join and Fence end, and say what is wrong.
+// TestBadLauncher: for any answer of a launcher, Join and Fence return, with an error that says what is wrong.
 func TestBadLauncher(t *testing.T) {
 	for _, c := range []struct {
 		name string
@@ -188,7 +189,8 @@ func TestBadLauncher(t *testing.T) {
 	}
 }
 
-// TestLauncherGone: a fence ends with its context, and when the launcher ends; after it the job is over, since an answer may come late.
+// TestLauncherGone: a fence ends with its context, and when the launcher ends; after it the job is over, since an
+// answer may come late.
 func TestLauncherGone(t *testing.T) {
 	cfg := append(begin1[:len(begin1):len(begin1)], script{{"cmd=barrier_in\n", ""}}...).play(t, nil)
 	j, err := Join(testContext(t), cfg)

@@ -13,12 +13,12 @@ import (
 	"gofabric/core"
 )
 
-// Rank 0 of a job whose processes meet there.
+// This file has rank 0 of a job whose processes meet at rank 0.
 
 const (
-	helloTimeout = 5 * time.Second  // for a stranger to say who it is
+	helloTimeout = 5 * time.Second  // for an unknown process to identify itself
 	sendTimeout  = 10 * time.Second // for a process to take a message
-	strangers    = 64               // connections of unknown processes at a time
+	strangers    = 64               // largest number of connections of unknown processes
 )
 
 // root is rank 0. Each connection has a goroutine, which reads.
@@ -29,16 +29,16 @@ type root struct {
 	round uint32
 	done  sync.WaitGroup
 	sends sync.WaitGroup // releases that are being written
-	doors chan struct{}  // tokens of strangers
+	doors chan struct{}  // tokens of unknown processes
 
 	mu      sync.Mutex
 	rounds  *meet.Rounds
 	conns   map[int]net.Conn
-	unknown map[net.Conn]struct{} // strangers
-	waits   map[int]*time.Timer   // of the others at the fence
+	unknown map[net.Conn]struct{} // connections of unknown processes
+	waits   map[int]*time.Timer   // time-outs of the others at the fence
 	mine    chan meetResult       // of rank 0 at the fence
 	over    error
-	told    bool // all have heard why it is over
+	told    bool // all processes got the reason for the end
 	closing bool
 }
 
@@ -49,7 +49,7 @@ type meetResult struct {
 
 func listenRoot(c *Config, m *member) (store, error) {
 	l, err := c.listen(c.Root)
-	// The name may be that of a service, and a pod's own name may not be known yet.
+	// The name may be a service's, and a pod's own name may not be resolvable yet.
 	if _, unknown := errors.AsType[*net.DNSError](err); unknown || core.ErrnoOf(err) == core.ErrAddrNotAvail {
 		if _, port, splitErr := net.SplitHostPort(c.Root); splitErr == nil {
 			l, err = c.listen(":" + port)
@@ -76,14 +76,14 @@ func (r *root) accept() {
 				return
 			}
 			<-r.doors
-			time.Sleep(firstPause) // descriptors have run out: others may give some back
+			time.Sleep(firstPause) // descriptors have run out: other connections may close
 			continue
 		}
 		r.done.Go(func() { r.serve(conn) })
 	}
 }
 
-// serve reads what a process sends.
+// serve reads the messages of a process.
 func (r *root) serve(conn net.Conn) {
 	defer conn.Close()
 	r.mu.Lock()
@@ -131,7 +131,7 @@ func (r *root) serve(conn net.Conn) {
 	}
 }
 
-// greet finds out who is there.
+// greet receives the identity of a process.
 func (r *root) greet(conn net.Conn) (rank int, err error) {
 	conn.SetDeadline(time.Now().Add(helloTimeout))
 	k, body, err := receive(conn, meet.MaxHello)
@@ -168,7 +168,8 @@ func (r *root) greet(conn net.Conn) (rank int, err error) {
 	return h.Rank, nil
 }
 
-// send writes to a process, with the lock held: messages are short but for a release, and a process that does not take it in time is as good as dead.
+// send writes to a process, with the lock held: messages are short, except a release. A process that does not read
+// it in time counts as dead.
 func (r *root) send(rank int, b []byte) {
 	conn := r.conns[rank]
 	if conn == nil {
@@ -176,11 +177,11 @@ func (r *root) send(rank int, b []byte) {
 	}
 	conn.SetWriteDeadline(time.Now().Add(sendTimeout))
 	if _, err := conn.Write(b); err != nil {
-		conn.Close() // its reader says so
+		conn.Close() // its reader reports the end
 	}
 }
 
-// arrive is a process at the fence. An error says that the job was over before.
+// arrive records a process at the fence. The error says why the job is over.
 func (r *root) arrive(rank int, f *meet.Fence) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -200,7 +201,7 @@ func (r *root) arrive(rank int, f *meet.Fence) error {
 	return nil
 }
 
-// release lets all go on. Each is written to by a goroutine of its own, so that a slow one does not keep the others.
+// release releases all processes. A goroutine writes to each, so that a slow one does not delay the others.
 func (r *root) release(all *meet.Fence) {
 	for rank, timer := range r.waits {
 		timer.Stop()
@@ -218,7 +219,7 @@ func (r *root) release(all *meet.Fence) {
 	r.mine <- meetResult{all: all}
 }
 
-// tellMissing tells a process that has waited long enough who is missing.
+// tellMissing sends the missing ranks to a process that has waited until its time-out.
 func (r *root) tellMissing(rank int, round uint32) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -227,7 +228,8 @@ func (r *root) tellMissing(rank int, round uint32) {
 	}
 }
 
-// left is the end of a process' connection, after its Bye if err is nil. Others that wait for it, now or later, wait in vain.
+// left handles the end of a process' connection: after its Bye if err is nil. Waits for this process, now or later,
+// cannot succeed.
 func (r *root) left(rank int, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -246,12 +248,12 @@ func (r *root) left(rank int, err error) {
 		if r.rounds.Waiting() {
 			r.becomeOver(err)
 		} else if r.over == nil {
-			r.over = err // for those who come to a fence yet
+			r.over = err // for processes that come to a fence later
 		}
 	}
 }
 
-// becomeOver ends the job, and tells all why.
+// becomeOver ends the job and sends the reason to all processes.
 func (r *root) becomeOver(err error) {
 	if r.over != nil || r.closing {
 		return
@@ -264,7 +266,7 @@ func (r *root) becomeOver(err error) {
 	}
 }
 
-// tell tells all why the job is over. Locked.
+// tell sends the reason for the end of the job to all processes. Locked.
 func (r *root) tell() {
 	r.told = true
 	b := failed(r.over)
@@ -273,7 +275,7 @@ func (r *root) tell() {
 	}
 }
 
-// failed is the message that says why the job is over.
+// failed returns the message with the reason for the end of the job.
 func failed(err error) []byte {
 	text := err.Error()
 	if who, ok := errors.AsType[*missingError](err); ok {
@@ -322,10 +324,10 @@ func (r *root) close(context.Context) error {
 		timer.Stop()
 	}
 	r.mu.Unlock()
-	<-r.doors      // accept may wait for a stranger to say something
-	r.sends.Wait() // who was released may go on
+	<-r.doors      // accept may wait for an unknown process
+	r.sends.Wait() // released processes may continue
 	r.mu.Lock()
-	if r.over != nil && !r.told { // who comes to a fence yet hears why there is none, and not only that rank 0 has ended
+	if r.over != nil && !r.told { // a process that comes to a fence later gets the reason, not only the end of rank 0
 		r.tell()
 	}
 	for _, conn := range r.conns {

@@ -10,9 +10,9 @@ import (
 	"gofabric/boot/internal/meet"
 )
 
-// Processes that meet at rank 0, over TCP: the side of the others. root.go has rank 0's.
+// This file has the other ranks of a job whose processes meet at rank 0 over TCP. root.go has rank 0.
 
-// joinTCP meets the others at rank 0.
+// joinTCP connects to rank 0.
 func joinTCP(ctx context.Context, c *Config, m *member) (store, error) {
 	if m.size == 1 {
 		return newLocal(), nil
@@ -27,15 +27,15 @@ func joinTCP(ctx context.Context, c *Config, m *member) (store, error) {
 	return s, nil
 }
 
-// The pauses between attempts to reach rank 0, which may start later than we do.
+// The pauses between attempts to reach rank 0, which may start later.
 const (
 	firstPause = 5 * time.Millisecond
 	lastPause  = 500 * time.Millisecond
 
-	dialTimeout = 5 * time.Second // of an attempt: the address may be that of a host that is not up yet
+	dialTimeout = 5 * time.Second // for one attempt: the host of the address may not be up yet
 )
 
-// tcpStore keeps what was put until the next fence, and all that fences brought.
+// tcpStore has the values that were put since the last fence, and all values of past fences.
 type tcpStore struct {
 	conn  net.Conn
 	root  string
@@ -90,7 +90,7 @@ func (s *tcpStore) fence(ctx context.Context) error {
 	defer bound(ctx, s.conn)()
 	_, sent := s.conn.Write(f.Bytes(meet.KindFence))
 	k, body, err := receive(s.conn, meet.MaxMessage)
-	if sent != nil && k != meet.KindFail { // rank 0 may have said why it takes no more
+	if sent != nil && k != meet.KindFail { // rank 0 may have sent the reason before it closed the connection
 		err = sent
 	}
 	if err != nil {
@@ -108,7 +108,7 @@ func rootGone(root string, err error) error {
 	return err
 }
 
-// released takes the answer to a fence.
+// released handles the answer to a fence.
 func (s *tcpStore) released(k meet.Kind, body []byte) error {
 	switch k {
 	case meet.KindRelease:
@@ -138,12 +138,13 @@ func missingAt(round uint32, ranks []int) error {
 
 func (s *tcpStore) close(ctx context.Context) error {
 	stop := bound(ctx, s.conn)
-	s.conn.Write(meet.Plain(meet.KindBye)) // if rank 0 is gone already, so be it
+	s.conn.Write(meet.Plain(meet.KindBye)) // rank 0 may have ended already
 	stop()
 	return s.conn.Close()
 }
 
-// fenceOf is the message of a process that comes to a fence. What it has put stays, for another fence to carry if this one fails.
+// fenceOf returns the message of a process that comes to a fence. The values remain here, for another fence if this
+// one fails.
 func (l *local) fenceOf(round, wait uint32) *meet.Fence {
 	f := &meet.Fence{Round: round, WaitMS: wait}
 	for k, v := range l.fresh {
@@ -152,7 +153,7 @@ func (l *local) fenceOf(round, wait uint32) *meet.Fence {
 	return f
 }
 
-// take stores what a fence brought.
+// take stores the values of a fence.
 func (l *local) take(entries []meet.Entry) {
 	clear(l.fresh)
 	for _, e := range entries {
@@ -160,7 +161,8 @@ func (l *local) take(entries []meet.Entry) {
 	}
 }
 
-// waitMS is how long rank 0 lets this process wait before it says who is missing: somewhat less than its context lasts.
+// waitMS returns the time after which rank 0 sends the missing ranks to this process: somewhat less than its
+// context has left.
 func waitMS(ctx context.Context) uint32 {
 	end, ok := ctx.Deadline()
 	if !ok {
@@ -171,7 +173,7 @@ func waitMS(ctx context.Context) uint32 {
 	return uint32(min(max(left.Milliseconds(), 1), 1<<31))
 }
 
-// receive reads a message. A Fail is an error. Memory grows with what arrives, not with what the length promises.
+// receive reads a message. A Fail is an error. Memory grows with the received bytes, not with the announced length.
 func receive(conn io.Reader, most int) (meet.Kind, []byte, error) {
 	var head [4]byte
 	if _, err := io.ReadFull(conn, head[:]); err != nil {
@@ -194,7 +196,7 @@ func receive(conn io.Reader, most int) (meet.Kind, []byte, error) {
 	return meet.KindFail, nil, fmt.Errorf("rank 0 says: %.500q", body[1:])
 }
 
-// bound ends reading and writing with ctx, until stop is called.
+// bound ends reads and writes with ctx, until stop is called.
 func bound(ctx context.Context, conn net.Conn) (stop func()) {
 	conn.SetDeadline(time.Time{})
 	done := make(chan struct{})

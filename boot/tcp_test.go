@@ -14,7 +14,7 @@ import (
 	"gofabric/boot/internal/meet"
 )
 
-// TestStrangers: what is no process of the job is turned away, and the job goes on.
+// TestStrangers: a connection from outside the job is closed, and the job continues.
 func TestStrangers(t *testing.T) {
 	address, listening := freeRoot(t)
 	bad := map[string][]byte{ // by what rank 0 says to it
@@ -110,7 +110,8 @@ func TestNonsense(t *testing.T) {
 	}
 }
 
-// TestLeftBefore: who comes to a fence when a process, and after it rank 0, have left the job, learns who it was that the fence lacks.
+// TestLeftBefore: who comes to a fence when a process, and after it rank 0, have left the job, learns who it was
+// that the fence lacks.
 func TestLeftBefore(t *testing.T) {
 	for name, reset := range map[string]bool{"closed": false, "reset": true} {
 		t.Run(name, func(t *testing.T) { leftBefore(t, reset) })
@@ -146,7 +147,7 @@ func leftBefore(t *testing.T, reset bool) {
 		close(joined)
 		<-ended
 		if reset {
-			for err == nil { // there is nobody any more, which the first bytes bring to light
+			for err == nil { // the other end is gone, which the first writes report
 				_, err = j.store.(*tcpStore).conn.Write([]byte{0})
 			}
 		}
@@ -179,7 +180,7 @@ func TestRootGone(t *testing.T) {
 	}
 }
 
-// TestNoRoot: where nobody listens the wait ends, and says for whom it was.
+// TestNoRoot: without a listener the wait ends with an error that names rank 0.
 func TestNoRoot(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

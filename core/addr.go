@@ -2,9 +2,11 @@ package core
 
 import "net/netip"
 
-// Addr is a transport address: what fi_getname(3) returns and fi_av_insert(3) takes. The zero Addr means "none". Addr is comparable.
+// Addr is a transport address, as fi_getname(3) returns it and fi_av_insert(3) takes it. The zero Addr means
+// "none". Addr is comparable.
 //
-// Its text form is libfabric's: fi_sockaddr_in://1.2.3.4:7471, fi_sockaddr_in6://[::1]:7471, or a scheme of its own in Str.
+// Its text form is libfabric's: fi_sockaddr_in://1.2.3.4:7471, fi_sockaddr_in6://[::1]:7471, or the text in Str,
+// which has a scheme of its own.
 type Addr struct {
 	Format AddrFormat
 	IP     netip.AddrPort // the address, for the sockaddr formats

@@ -57,7 +57,7 @@ func TestAddrZero(t *testing.T) {
 	}
 }
 
-// Whatever text comes, an accepted address has a text that means the same address.
+// For any text, the text of an accepted address means the same address.
 func FuzzParseAddr(f *testing.F) {
 	for _, s := range []string{"fi_sockaddr_in://1.2.3.4:7471", "fi_sockaddr_in6://[fe80::1%eth0]:1", "fi_sockaddr://:1", "fi_shm://x", "fi_sockaddr_in6://[]:1", "fi_sockaddr_in6://::%]0", "fi_sockaddr_in6://::% a"} {
 		f.Add(s)

@@ -8,11 +8,11 @@ import (
 	"strings"
 )
 
-// maxAddrText bounds the text that ParseAddr looks at: names of other schemes are short too.
+// maxAddrText is the longest text that ParseAddr reads, in bytes. Names of other schemes are short, too.
 const maxAddrText = 1024
 
-// String returns libfabric's text form (fi_av_straddr(3)); the zero Addr is "". ParseAddr reads it back. A zone of a link-local IPv6 address stands
-// inside the brackets.
+// String returns libfabric's text form (fi_av_straddr(3)). The zero Addr is "". ParseAddr reads the text back. The
+// zone of a link-local IPv6 address is inside the brackets (RFC 4007, section 11).
 func (a Addr) String() string {
 	switch a.Format {
 	case FormatSockaddrIn:
@@ -27,7 +27,7 @@ func (a Addr) String() string {
 	return a.Str
 }
 
-// cString is the text of fi_info -v: without zone, "(null)" for none.
+// cString returns the text that fi_info -v prints: without the zone, and "(null)" for no address.
 func (a Addr) cString() string {
 	if a.IsZero() {
 		return "(null)"
@@ -38,7 +38,8 @@ func (a Addr) cString() string {
 	return a.String()
 }
 
-// cLen is the length of the address in C: sizeof(struct sockaddr_in), sockaddr_in6, or the string and its NUL.
+// cLen returns the length of the address in C: sizeof(struct sockaddr_in), sockaddr_in6, or the string with its
+// NUL.
 func (a Addr) cLen() int {
 	switch {
 	case a.IsZero():
@@ -56,8 +57,8 @@ func (a Addr) cLen() int {
 //	fi_sockaddr_in://1.2.3.4:7471    fi_sockaddr_in://1.2.3.4    fi_sockaddr_in://:7471
 //	fi_sockaddr_in6://[fe80::1%eth0]:7471    fi_sockaddr_in6://[::1]    fi_sockaddr://1.2.3.4:7471
 //
-// The port defaults to 0, the address to the wildcard. Text with any other scheme is an address of FormatStr, kept as it is. Text without "://" is an
-// error: it is a host name, which GetInfo resolves.
+// The port defaults to 0, the address to the wildcard. Text with any other scheme is an address of FormatStr, kept
+// as it is. Text without "://" is an error: it is a host name, which GetInfo resolves.
 func ParseAddr(s string) (Addr, error) {
 	if len(s) > maxAddrText {
 		return Addr{}, fmt.Errorf("address text of %d bytes is longer than %d: %w", len(s), maxAddrText, ErrInval)
@@ -87,7 +88,8 @@ func ParseAddr(s string) (Addr, error) {
 	return Addr{Format: formatOfIP(ap.Addr()), IP: ap}, nil
 }
 
-// formatOfIP is the sockaddr format of an IP address. An IPv4 address mapped into IPv6 stays IPv6 when written so.
+// formatOfIP returns the sockaddr format of an IP address. An IPv4 address that is written as mapped into IPv6
+// stays IPv6.
 func formatOfIP(ip netip.Addr) AddrFormat {
 	if ip.Is4() {
 		return FormatSockaddrIn
@@ -151,7 +153,8 @@ func parseIP(host string, want AddrFormat) (netip.Addr, error) {
 	return ip, nil
 }
 
-// checkZone accepts what an interface's name or index may be (dev_valid_name of the kernel), less what the text form could not give back.
+// checkZone accepts names and indices of interfaces (dev_valid_name in the kernel's net/core/dev.c), except those
+// that the text form cannot represent.
 func checkZone(zone string) error {
 	if len(zone) > 64 {
 		return fmt.Errorf("zone of %d bytes", len(zone))

@@ -7,9 +7,10 @@ import (
 
 func uitoa(v uint64) string { return strconv.FormatUint(v, 10) }
 
-// alterInfo narrows a provider's Info, in place, to what checked hints asked for (native ofi_alter_info). nil hints leave most as it is.
+// alterInfo narrows a provider's Info in place to what checked hints asked for (ofi_alter_info in native's
+// prov/util/src/util_attr.c). With nil hints most of it stays as it is.
 func alterInfo(v Version, info, hints *Info) {
-	info.Caps = alterInfoCaps(v, info, hints) // before mr_mode changes, which it depends on
+	info.Caps = alterInfoCaps(v, info, hints) // before mr_mode changes: the capabilities depend on it
 	if info.Domain.MRMode&MRModeLocal != 0 &&
 		(v.Before(1, 5) || (hints != nil && hints.Domain != nil && hints.Domain.MRMode&mrOldModes != 0)) {
 		info.Mode |= modeLocalMR
@@ -21,17 +22,17 @@ func alterInfo(v Version, info, hints *Info) {
 	alterDomain(v, info.Domain, hints.Domain, info.Caps)
 	alterEP(info.EP, hints.EP, info.Caps)
 	if inVectors(v, hints.Domain) {
-		info.EP.AuthKeySize = 0 // as fi_endpoint(3) has it
+		info.EP.AuthKeySize = 0 // fi_endpoint(3), auth_key_size: 0 if the keys come from vectors
 	}
 	alterRx(info.Rx, hints.Rx, info.Caps)
 	alterTx(info.Tx, hints.Tx, info.Caps)
 	setIf(&info.Domain.TClass, domainClass(hints))
-	if info.Tx.TClass == TCUnspec { // the domain's is the default of its endpoints (fi_domain(3), "tclass")
+	if info.Tx.TClass == TCUnspec { // the domain's class is the default of its endpoints (fi_domain(3), "tclass")
 		info.Tx.TClass = info.Domain.TClass
 	}
 }
 
-// domainClass is the traffic class that hints ask of the domain.
+// domainClass returns the traffic class that hints ask of the domain.
 func domainClass(hints *Info) TrafficClass {
 	if hints.Domain == nil {
 		return TCUnspec

@@ -20,7 +20,7 @@ func one(t *testing.T, o *core.Info, q core.Query) *core.Info {
 	return got[0]
 }
 
-// What of an offer reaches the caller.
+// TestGetInfoNarrows checks the part of an offer that the caller gets.
 func TestGetInfoNarrows(t *testing.T) {
 	full := tcpCaps | core.CapTagged | core.CapSource | core.CapDirectedRecv
 	i := one(t, offer(core.EPTypeRDM, full), core.Query{})
@@ -113,7 +113,7 @@ func TestMRMode(t *testing.T) {
 			}
 		})
 	}
-	// Who refuses, by saying nothing, what targets need cannot be a target.
+	// A caller whose hints lack the modes that targets need cannot be a target.
 	o := offer(core.EPTypeRDM, tcpCaps)
 	o.Domain.MRMode = virt
 	i := one(t, o, core.Query{Hints: hints(func(h *core.Info) { h.Caps = core.CapRMA })})
@@ -210,7 +210,8 @@ func TestOpenFabric(t *testing.T) {
 	}
 }
 
-// Old programs set receive capabilities for transmits and the other way round; fields of newer API versions are garbage in hints of older ones.
+// Old programs set receive capabilities for transmits and the other way round; fields of newer API versions are
+// garbage in hints of older ones.
 func TestGetInfoTolerates(t *testing.T) {
 	i := one(t, offer(core.EPTypeRDM, tcpCaps), core.Query{Version: core.V(1, 19), Hints: hints(func(h *core.Info) {
 		h.Caps = core.CapMsg
@@ -241,8 +242,9 @@ func TestLayerOverLoopback(t *testing.T) {
 	}
 }
 
-// TestLayerOverEarlierLoopback gives fi_getinfo what it said of 127.0.0.1, without the address, as hints, and its answer again: the capabilities that the
-// result had for the address do not stand in the way. fabtests' fi_multi_ep does that.
+// TestLayerOverEarlierLoopback gives fi_getinfo what it said of 127.0.0.1, without the address, as hints, and its
+// answer again: the capabilities that the result had for the address do not stand in the way. fabtests' fi_multi_ep
+// does that.
 func TestLayerOverEarlierLoopback(t *testing.T) {
 	for _, prov := range []string{"udp;ofi_rxd", "tcp;ofi_rxm"} {
 		ask := func(h *core.Info) { h.Fabric.ProvName, h.AddrFormat = prov, core.FormatSockaddrIn }
@@ -262,7 +264,8 @@ func TestLayerOverEarlierLoopback(t *testing.T) {
 	}
 }
 
-// TestLayerDomainCaps asks for a domain that reaches other hosts: whatever is offered has it, as fabtests' fi_getinfo_test checks.
+// TestLayerDomainCaps asks for a domain that reaches other hosts: every result has it, as fabtests'
+// fi_getinfo_test checks.
 func TestLayerDomainCaps(t *testing.T) {
 	for _, prov := range []string{"udp", "udp;ofi_rxd", "tcp", "tcp;ofi_rxm"} {
 		for _, domain := range []string{"", "lo", "eth0"} {
@@ -300,7 +303,8 @@ func TestNamedOnlyCore(t *testing.T) {
 	}
 }
 
-// TestLoopbackAlone asks for other hosts where there is nothing but loopback, by nature or by FI_TCP_IFACE: the result is loopback.
+// TestLoopbackAlone asks for other hosts where there is nothing but loopback, by nature or by FI_TCP_IFACE: the
+// result is loopback.
 func TestLoopbackAlone(t *testing.T) {
 	ask := core.Query{Hints: hints(func(h *core.Info) {
 		h.Fabric.ProvName = "tcp"

@@ -54,7 +54,7 @@ const (
 	AtomicNoop    AtomicOp = 256  // FI_NOOP, in collectives only
 )
 
-// AtomicFlags say which call Domain.QueryAtomic is about (fi_query_atomic(3)); 0 is Endpoint.Atomic.
+// AtomicFlags select the call that Domain.QueryAtomic describes (fi_query_atomic(3)). 0 is Endpoint.Atomic.
 type AtomicFlags uint64
 
 // The calls.
@@ -64,13 +64,14 @@ const (
 	AtomicCompare AtomicFlags = 1 << 59 // FI_COMPARE_ATOMIC
 )
 
-// AtomicAttr is struct fi_atomic_attr: Count is the largest number of operands of one operation, Size the bytes of one.
+// AtomicAttr is struct fi_atomic_attr. Count is the largest number of operands of one operation. Size is the size
+// of one operand, in bytes.
 type AtomicAttr struct {
 	Count int
 	Size  int
 }
 
-// RMAIoc is a range of remote operands (struct fi_rma_ioc, fi_atomic(3)); Count counts operands.
+// RMAIoc is a range of remote operands (struct fi_rma_ioc, fi_atomic(3)). Count is a number of operands.
 type RMAIoc struct {
 	Addr  uint64
 	Count int
@@ -97,15 +98,15 @@ func (e *Endpoint) Atomic(m *AtomicArgs, flags OpFlags) error {
 	return e.d.Post(m.op(CallAtomicMsg, flags))
 }
 
-// FetchAtomic is Atomic that also stores the remote operands' previous values in result (fi_fetch_atomicmsg(3)).
+// FetchAtomic is Atomic, and stores the previous values of the remote operands in result (fi_fetch_atomicmsg(3)).
 func (e *Endpoint) FetchAtomic(m *AtomicArgs, result [][]byte, resultDesc []Desc, flags OpFlags) error {
 	op := m.op(CallFetchAtomicMsg, flags)
 	op.Result, op.ResultDescs = result, resultDesc
 	return e.d.Post(op)
 }
 
-// CompareAtomic is FetchAtomic that changes a remote operand only if its comparison with the one in compare holds
-// (fi_compare_atomicmsg(3)).
+// CompareAtomic is FetchAtomic with a condition: a remote operand changes only if its comparison with the one in
+// compare holds (fi_compare_atomicmsg(3)).
 func (e *Endpoint) CompareAtomic(m *AtomicArgs, compare [][]byte, compareDesc []Desc, result [][]byte, resultDesc []Desc, flags OpFlags) error {
 	op := m.op(CallCompareAtomicMsg, flags)
 	op.Compare, op.CompareDescs, op.Result, op.ResultDescs = compare, compareDesc, result, resultDesc
@@ -122,17 +123,17 @@ func (e *Endpoint) InjectAtomic(buf []byte, dest FIAddr, addr, key uint64, dt Da
 	return e.d.Post(Op{Call: CallInjectAtomic, Buf: buf, Addr: dest, RMA: RMAIov{Addr: addr, Key: key}, Type: dt, Oper: op})
 }
 
-// AtomicValid returns how many operands one Atomic takes (fi_atomicvalid(3)).
+// AtomicValid returns the largest number of operands of one Atomic (fi_atomicvalid(3)).
 func (e *Endpoint) AtomicValid(dt Datatype, op AtomicOp) (count int, err error) {
 	return e.d.AtomicCount(OpAtomic, dt, op)
 }
 
-// FetchAtomicValid returns how many operands one FetchAtomic takes (fi_fetch_atomicvalid(3)).
+// FetchAtomicValid returns the largest number of operands of one FetchAtomic (fi_fetch_atomicvalid(3)).
 func (e *Endpoint) FetchAtomicValid(dt Datatype, op AtomicOp) (count int, err error) {
 	return e.d.AtomicCount(OpFetchAtomic, dt, op)
 }
 
-// CompareAtomicValid returns how many operands one CompareAtomic takes (fi_compare_atomicvalid(3)).
+// CompareAtomicValid returns the largest number of operands of one CompareAtomic (fi_compare_atomicvalid(3)).
 func (e *Endpoint) CompareAtomicValid(dt Datatype, op AtomicOp) (count int, err error) {
 	return e.d.AtomicCount(OpCompareAtomic, dt, op)
 }

@@ -8,7 +8,8 @@ import (
 	"gofabric/core"
 )
 
-// TestAuthKeyHints asks a provider that has authorization keys for what there may be and what not (fi_domain(3), fi_endpoint(3)).
+// TestAuthKeyHints asks a provider that has authorization keys for what there may be and what not (fi_domain(3),
+// fi_endpoint(3)).
 func TestAuthKeyHints(t *testing.T) {
 	o := offer(core.EPTypeRDM, tcpCaps)
 	o.Domain.AuthKeySize, o.EP.AuthKeySize, o.Domain.MaxEPAuthKey = core.MaxAuthKey, core.MaxAuthKey, 2

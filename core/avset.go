@@ -1,9 +1,9 @@
 package core
 
-// Address vectors and the sets made of them.
+// This file has the sets of an address vector's addresses (fi_av_set(3)), which collective operations use.
 
-// AVSetFlags are the flags of AVSetAttr (fi_av_set(3)): the set's first members, and the collectives that the set is
-// for; naming none means all.
+// AVSetFlags are the flags of AVSetAttr (fi_av_set(3)): the set's first members, and the collectives that the set
+// is for. Without a collective the set is for all of them.
 type AVSetFlags uint64
 
 // The flags of sets.
@@ -19,28 +19,28 @@ const (
 	AVSetGather        AVSetFlags = 1 << 48 // FI_GATHER_SET
 	AVSetUniverse      AVSetFlags = 1 << 57 // FI_UNIVERSE: the set starts with all addresses of the vector
 
-	// AVSetCollectives is all collectives.
+	// AVSetCollectives has the flags of all collectives.
 	AVSetCollectives = AVSetBarrier | AVSetBroadcast | AVSetAllToAll | AVSetAllReduce | AVSetAllGather | AVSetReduceScatter | AVSetReduce | AVSetScatter |
 		AVSetGather
 )
 
 // AVSetAttr is struct fi_av_set_attr (fi_av_set(3)). The zero value asks for an empty set.
 type AVSetAttr struct {
-	Count int // how many members to make room for; more than that in the range at the start is an error, later they may be more. 0: unknown
-	// StartAddr to EndAddr, inclusive, are the first members, every Stride-th of them; those not in the vector are left out. Without a range, Stride is
-	// 0, and both addresses are 0 or AddrNotAvail.
+	Count int // expected number of members, 0 if unknown; the set may grow beyond it, but a larger initial range is an error
+	// StartAddr to EndAddr, inclusive, are the first members: every Stride-th address of the range. Addresses that
+	// are not in the vector are left out. Without a range, Stride is 0, and both addresses are 0 or AddrNotAvail.
 	StartAddr, EndAddr FIAddr
 	Stride             uint64
-	CommKey            []byte // of a fabric's own management of groups; no stack here has it, so it must be empty
+	CommKey            []byte // for fabrics that manage groups themselves; no stack of this module does, so it must be empty
 	Flags              AVSetFlags
 }
 
 // AVSet is an ordered set of addresses of a vector, the members of collective operations (struct fid_av_set,
-// fi_av_set(3)). Any number of goroutines may call its methods. An endpoint that joins while the set changes sees it
-// before or after the change.
+// fi_av_set(3)). Any number of goroutines may call its methods. An endpoint that joins during a change uses the set
+// as it was before or after the change.
 type AVSet struct{ d AVSetDriver }
 
-// driver is the set's driver, nil of no set.
+// driver returns the set's driver, or nil if s is nil.
 func (s *AVSet) driver() AVSetDriver {
 	if s == nil {
 		return nil
@@ -52,24 +52,25 @@ func (s *AVSet) driver() AVSetDriver {
 func (s *AVSet) Close() error { return s.d.Close() }
 
 // Union appends the members of src that the set does not have (fi_av_set_union(3)). src must be a set of the same
-// vector; so must those of Intersect and Diff.
+// vector. This also holds for Intersect and Diff.
 func (s *AVSet) Union(src *AVSet) error { return s.d.Combine(SetUnion, src.driver()) }
 
-// Intersect removes the members that src does not have (fi_av_set_intersect(3)). The order of the others stays.
+// Intersect removes the members that src does not have (fi_av_set_intersect(3)). The others keep their order.
 func (s *AVSet) Intersect(src *AVSet) error { return s.d.Combine(SetIntersect, src.driver()) }
 
-// Diff removes the members that src has (fi_av_set_diff(3)). The order of the others stays.
+// Diff removes the members that src has (fi_av_set_diff(3)). The others keep their order.
 func (s *AVSet) Diff(src *AVSet) error { return s.d.Combine(SetDiff, src.driver()) }
 
-// Insert appends a member (fi_av_set_insert(3)). The error is ErrInval if it is a member already or is not in the
+// Insert appends a member (fi_av_set_insert(3)). The error is ErrInval if fi is a member already or is not in the
 // vector.
 func (s *AVSet) Insert(fi FIAddr) error { return s.d.Insert(fi) }
 
-// Remove removes a member (fi_av_set_remove(3)). The error is ErrInval if it is none. The order of the others stays.
+// Remove removes a member (fi_av_set_remove(3)). The error is ErrInval if fi is not a member. The others keep their
+// order.
 func (s *AVSet) Remove(fi FIAddr) error { return s.d.Remove(fi) }
 
-// Addr is the collective address of the set, for Endpoint.JoinCollective (fi_av_set_addr(3)).
+// Addr returns the collective address of the set, for Endpoint.JoinCollective (fi_av_set_addr(3)).
 func (s *AVSet) Addr() FIAddr { return s.d.Addr() }
 
-// Members returns the members in order; the slice is the caller's. libfabric has no such call.
+// Members returns the members in order. The slice belongs to the caller. libfabric has no such call.
 func (s *AVSet) Members() []FIAddr { return s.d.Members() }

@@ -1,7 +1,7 @@
 package core
 
-// Capabilities come in two kinds (fi_getinfo(3), "CAPABILITIES"): primary ones are given only to those who ask, since they may cost something;
-// secondary ones may be given unasked.
+// There are two kinds of capabilities (fi_getinfo(3), "CAPABILITIES"). An application gets a primary capability
+// only if it asks for it, since it may cost something. A provider may give secondary ones unasked.
 const (
 	primaryTxCaps = CapMsg | CapRMA | CapTagged | CapAtomic | CapMulticast | CapRead | CapWrite | CapSend | CapCollective | CapNamedRxCtx | CapHMem | CapXPU
 	primaryRxCaps = CapMsg | CapRMA | CapTagged | CapAtomic | CapRemoteRead | CapRemoteWrite | CapRecv | CapDirectedRecv | CapCollective | CapHMem |
@@ -18,7 +18,8 @@ const (
 	msgDirections = CapSend | CapRecv
 	rmaDirections = CapRead | CapWrite | CapRemoteRead | CapRemoteWrite
 
-	// Receive capabilities in hints for transmit attributes, and the other way round, are ignored: old programs set them.
+	// Receive capabilities in transmit attributes of hints are ignored, and transmit capabilities in receive
+	// attributes: old programs set them.
 	ignoredTxCaps = CapRemoteRead | CapRemoteWrite | CapRecv | CapDirectedRecv | CapMultiRecv | CapSource | CapRMAEvent | CapSourceErr
 	ignoredRxCaps = CapRead | CapWrite | CapSend | CapFence | CapMulticast | CapNamedRxCtx
 )
@@ -34,11 +35,11 @@ func rmaTargetAllowed(caps Caps) bool {
 	return caps&(CapRead|CapWrite) == 0
 }
 
-// demandingCaps change what an application must do or gets to see, or are younger than programs that check for what they do not know (fabtests), so that
-// nobody has them who did not name them.
+// demandingCaps are given only to applications that ask for them. They change what an application must do or what
+// it receives, or they are newer than programs that refuse capabilities that they do not know (fabtests).
 const demandingCaps = CapExactDirectedRecv | CapSourceErr | CapTaggedDirectedRecv | CapTaggedMultiRecv
 
-// alterCaps returns the capabilities of a result: info's are those of the Info that attr belongs to.
+// alterCaps returns the capabilities of a result. info is the capabilities of the Info that attr belongs to.
 func alterCaps(info, asked, attr Caps) Caps {
 	const explicit = CapSourceErr | CapTaggedMultiRecv
 	var caps Caps
@@ -47,7 +48,7 @@ func alterCaps(info, asked, attr Caps) Caps {
 	} else {
 		caps = asked&primaryCaps | attr&secondaryCaps&^(explicit|CapSource) | asked&(explicit|CapSource)
 	}
-	// No direction given means all directions.
+	// No direction means all directions.
 	if caps&(CapMsg|CapTagged) != 0 && caps&msgDirections == 0 {
 		caps |= attr & msgDirections
 	}
@@ -57,7 +58,8 @@ func alterCaps(info, asked, attr Caps) Caps {
 	return caps
 }
 
-// alterInfoCaps is alterCaps for an Info as a whole: who refuses the memory-registration modes that a provider needs of RMA targets cannot be one.
+// alterInfoCaps is alterCaps for a whole Info. A caller that refuses the memory-registration modes that a provider
+// needs of RMA targets cannot be an RMA target.
 func alterInfoCaps(v Version, prov, user *Info) Caps {
 	if user == nil {
 		return prov.Caps &^ demandingCaps

@@ -5,10 +5,12 @@ import (
 	"strings"
 )
 
-// Checks of hints against what a provider offers, in the order of native ofi_check_info. Each returns "" or the reason for refusing, which names the
-// field, what was asked for and what is offered.
+// This file compares hints with the offer of a provider, in the order of ofi_check_info (native's
+// prov/util/src/util_attr.c). Each check returns "" or the reason for a refusal, with the field, what was asked for
+// and what is offered.
 
-// How far a candidate came before it was refused. The refusal that came furthest is the one most worth telling.
+// The stage of a check says how far a candidate came before it was refused. The error of GetInfo reports the
+// refusal with the highest stage.
 const (
 	stageName = iota
 	stageEPType
@@ -49,7 +51,7 @@ func sizeText(v int) string {
 	return fmt.Sprint(v)
 }
 
-// beyondCaps refuses capabilities that are not offered.
+// beyondCaps refuses capabilities that the provider does not offer.
 func beyondCaps(field string, asked, offered Caps) string {
 	if more := asked &^ offered; more != 0 {
 		names := more.String()
@@ -96,7 +98,7 @@ func first(reasons ...string) string {
 	return ""
 }
 
-// checkInfo compares hints with one Info of a provider of a version. nil hints accept anything.
+// checkInfo compares hints with one Info of a provider of version provVersion. nil hints accept any Info.
 func checkInfo(v, provVersion Version, prov, user *Info) (stage int, reason string) {
 	if user == nil {
 		return 0, ""
@@ -190,7 +192,8 @@ func checkTx(prov, user *TxAttr, mode Mode) string {
 		tooLarge("tx_attr.rma_iov_limit", user.RMAIOVLimit, prov.RMAIOVLimit))
 }
 
-// validFormat reports whether a caller who asks for a format can use a provider of another: FI_SOCKADDR takes in every IP address, and so on.
+// validFormat reports whether a caller that asks for a format can use a provider of another: FI_SOCKADDR includes
+// every IP address, for example.
 func validFormat(prov, user AddrFormat) bool {
 	if user == FormatUnspec || prov == FormatUnspec || user == prov {
 		return true
@@ -207,7 +210,7 @@ func validFormat(prov, user AddrFormat) bool {
 	return false
 }
 
-// matchFormat reports whether an address of a concrete format serves a caller who asks for another.
+// matchFormat reports whether a caller that asks for a format can use an address of a concrete format.
 func matchFormat(have, asked AddrFormat) bool {
 	switch asked {
 	case FormatUnspec, have:
@@ -220,5 +223,5 @@ func matchFormat(have, asked AddrFormat) bool {
 	return have == FormatUnspec
 }
 
-// sameName compares names of providers, fabrics and domains, which libfabric does without regard to case.
+// sameName compares names of providers, fabrics and domains. libfabric ignores case in them.
 func sameName(a, b string) bool { return strings.EqualFold(a, b) }

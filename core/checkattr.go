@@ -1,8 +1,9 @@
 package core
 
-// Checks of domain and endpoint attributes; see check.go.
+// This file checks domain and endpoint attributes; see check.go.
 
-// rank orders values by how much they ask of the provider; a caller's rank must not be below the provider's. Values without a rank fit nothing.
+// rank returns the position of v in order, which lists values by how much they demand of a provider. A caller's
+// rank must not be below the provider's. A value that is not in the list fits none.
 func rank[T comparable](v T, order []T) int {
 	for i, o := range order {
 		if o == v {
@@ -13,14 +14,14 @@ func rank[T comparable](v T, order []T) int {
 }
 
 var (
-	// From most to least parallel. The retired models count as the one that native 2.x treats them as: unknown.
+	// From most to least parallel. The retired models rank as unknown, as in native 2.x.
 	threadRank = []Threading{ThreadSafe, ThreadCompletion, ThreadDomain, ThreadUnspec}
 	// From most to least automatic.
 	progressRank = []Progress{ProgressAuto, ProgressManual, ProgressControlUnified, ProgressUnspec}
 	rmRank       = []ResourceMgmt{RMEnabled, RMDisabled, RMUnspec}
 )
 
-// threading maps the models that API version 2 retired to those that serve their users.
+// threading replaces the models that API version 2 retired by those that are valid for their users.
 func threading(v Version, t Threading) Threading {
 	if v.Before(2, 0) {
 		switch t {
@@ -65,7 +66,7 @@ func checkDomain(v Version, prov *DomainAttr, user *Info) string {
 	if reason != "" || v.Before(2, 5) {
 		return reason
 	}
-	// A provider that says 0 counts as far as a counter goes.
+	// A provider that says 0 has no limit.
 	return first(
 		tooLarge64("max_cntr_value", d.MaxCntrValue, prov.MaxCntrValue),
 		tooLarge64("max_err_cntr_value", d.MaxErrCntrValue, prov.MaxErrCntrValue))
@@ -78,7 +79,7 @@ func tooLarge64(field string, asked, offered uint64) string {
 	return differ(field, uitoa(asked), "at most "+uitoa(offered))
 }
 
-// checkDomainKey checks the keys that domains and their vectors are to have (fi_domain(3), auth_key).
+// checkDomainKey checks the keys that the caller wants for domains and their vectors (fi_domain(3), auth_key).
 func checkDomainKey(v Version, user, prov *DomainAttr) string {
 	const field = "domain_attr.auth_key_size"
 	if !inVectors(v, user) {
@@ -87,19 +88,19 @@ func checkDomainKey(v Version, user, prov *DomainAttr) string {
 	switch {
 	case len(user.AuthKey) > 0:
 		return "domain_attr.auth_key: must be nil with FI_AV_AUTH_KEY"
-	case prov.MaxEPAuthKey == 0: // native asks nothing here, and has the first insertion of a key fail
+	case prov.MaxEPAuthKey == 0: // native checks nothing here: the first insertion of a key fails
 		return field + ": asked for FI_AV_AUTH_KEY, which is not offered"
 	}
 	return ""
 }
 
-// inVectors says whether keys are to come from address vectors, which API version 1.20 brought.
+// inVectors reports whether keys come from address vectors (API version 1.20 and later).
 func inVectors(v Version, d *DomainAttr) bool {
 	return d != nil && d.AuthKeySize == AVAuthKey && !v.Before(1, 20)
 }
 
-// checkAuthKey: a key must have a length that the provider can use; without authentication that is 0. Native compares for equality, its keys being structures
-// of some hardware's.
+// checkAuthKey checks that the provider can use a key of this length: 0 without authentication. Native demands an
+// equal length, because its keys are structures of particular hardware.
 func checkAuthKey(field string, key []byte, asked, offered int) string {
 	return tooLarge(field, max(len(key), asked), offered)
 }
@@ -108,7 +109,7 @@ func checkEPType(prov, user *EPAttr) string {
 	if user.Type != EPTypeUnspec && prov.Type != EPTypeUnspec && user.Type != prov.Type {
 		return differ("ep_attr.type", user.Type.String(), prov.Type.String())
 	}
-	// An offer for shared contexts is as good as another kind of endpoint to those who did not ask for it, and they should hear of it last.
+	// Shared contexts count as another kind of endpoint. A caller that did not ask for them gets this reason last.
 	return first(unaskedShared("tx_ctx_cnt", user.TxCtxCnt, prov.TxCtxCnt), unaskedShared("rx_ctx_cnt", user.RxCtxCnt, prov.RxCtxCnt))
 }
 
@@ -147,7 +148,7 @@ func checkEP(provInfo, user *Info) string {
 	return ""
 }
 
-// checkEPKey checks the key that an endpoint is to have.
+// checkEPKey checks the key that the caller wants for an endpoint.
 func checkEPKey(ep, prov *EPAttr, d *DomainAttr) string {
 	if d != nil && d.AuthKeySize == AVAuthKey && (len(ep.AuthKey) > 0 || ep.AuthKeySize > 0) {
 		return "ep_attr.auth_key: must be nil, of size 0, with FI_AV_AUTH_KEY"
@@ -155,7 +156,7 @@ func checkEPKey(ep, prov *EPAttr, d *DomainAttr) string {
 	return checkAuthKey("ep_attr.auth_key_size", ep.AuthKey, ep.AuthKeySize, prov.AuthKeySize)
 }
 
-// checkCtxCnt compares counts of contexts per endpoint, with FI_SHARED_CONTEXT standing for shared ones.
+// checkCtxCnt compares numbers of contexts per endpoint. FI_SHARED_CONTEXT stands for shared ones.
 func checkCtxCnt(field string, user, limit, shared int) string {
 	switch {
 	case user == SharedContext && shared == 0:

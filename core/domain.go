@@ -1,28 +1,28 @@
 package core
 
-// Domain is an open domain, the owner of endpoints, queues, vectors and memory regions (struct fid_domain,
+// Domain is an open domain. It owns endpoints, queues, vectors and memory regions (struct fid_domain,
 // fi_domain(3)).
 type Domain struct {
 	d DomainDriver
 	f *Fabric
 }
 
-// Driver is the provider's side of the domain.
+// Driver returns the provider's side of the domain.
 func (d *Domain) Driver() DomainDriver { return d.d }
 
-// Close closes the domain (fi_close(3)); ErrBusy while anything of it is open.
+// Close closes the domain (fi_close(3)). The error is ErrBusy while an object of it is open.
 func (d *Domain) Close() error { return d.d.Close() }
 
-// Attr returns the domain's attributes, the caller's to keep.
+// Attr returns the domain's attributes. They belong to the caller.
 func (d *Domain) Attr() *DomainAttr { return d.d.Attr() }
 
-// Fabric is the fabric that the domain was opened on.
+// Fabric returns the fabric that the domain was opened on.
 func (d *Domain) Fabric() *Fabric { return d.f }
 
 // BindEQ binds the event queue for the domain's asynchronous events (fi_domain_bind(3)). flags must be 0.
 func (d *Domain) BindEQ(eq *EventQueue, flags BindFlags) error { return d.d.BindEQ(eq.driver(), flags) }
 
-// OpenEndpoint opens an active endpoint (fi_endpoint(3)). For a connection request pass EQEvent.Info of the request.
+// OpenEndpoint opens an active endpoint (fi_endpoint(3)). For a connection request pass EQEvent.Info.
 func (d *Domain) OpenEndpoint(info *Info) (*Endpoint, error) {
 	if info != nil {
 		if p, ok := info.Handle.(*PassiveEndpoint); ok {
@@ -39,7 +39,8 @@ func (d *Domain) OpenEndpoint(info *Info) (*Endpoint, error) {
 	return e, nil
 }
 
-// OpenScalable opens a scalable endpoint, with as many contexts as info.EP says (fi_scalable_ep, fi_endpoint(3)).
+// OpenScalable opens a scalable endpoint with the numbers of contexts that info.EP has (fi_scalable_ep,
+// fi_endpoint(3)).
 func (d *Domain) OpenScalable(info *Info) (*ScalableEndpoint, error) {
 	e := &ScalableEndpoint{}
 	driver, err := d.d.OpenScalable(info, e)
@@ -106,7 +107,7 @@ func (d *Domain) OpenAV(attr AVAttr) (*AddressVector, error) {
 	return v, nil
 }
 
-// RegMR registers memory (fi_mr_regattr(3)). The memory is the region's until MemoryRegion.Close.
+// RegMR registers memory (fi_mr_regattr(3)). The region borrows the memory until MemoryRegion.Close.
 func (d *Domain) RegMR(attr *MRAttr) (*MemoryRegion, error) {
 	var av AVDriver
 	if attr != nil {
@@ -119,7 +120,7 @@ func (d *Domain) RegMR(attr *MRAttr) (*MemoryRegion, error) {
 	return &MemoryRegion{driver}, nil
 }
 
-// QueryAtomic describes the atomic operation op on operands of type dt (fi_query_atomic(3)). flags say of which call:
+// QueryAtomic describes the atomic operation op on operands of type dt (fi_query_atomic(3)). flags select the call:
 // AtomicFetch, AtomicCompare, or 0 for Endpoint.Atomic. The error is ErrOpNotSupp if there is no such operation.
 func (d *Domain) QueryAtomic(dt Datatype, op AtomicOp, flags AtomicFlags) (AtomicAttr, error) {
 	return d.d.QueryAtomic(dt, op, flags)
@@ -136,9 +137,9 @@ type MRFlags uint64
 
 // The flags of regions.
 const (
-	MRDMABuf   MRFlags = 1 << 40 // FI_MR_DMABUF, which nothing here takes
+	MRDMABuf   MRFlags = 1 << 40 // FI_MR_DMABUF: no provider of this module takes it
 	MRRMAPMem  MRFlags = 1 << 49 // FI_RMA_PMEM: the memory is persistent
-	MRRMAEvent MRFlags = 1 << 56 // FI_RMA_EVENT: a counter will be bound, and the region is enabled then
+	MRRMAEvent MRFlags = 1 << 56 // FI_RMA_EVENT: BindCounter and Enable follow
 )
 
 // MRAttr is struct fi_mr_attr (fi_mr(3)).
@@ -148,38 +149,40 @@ type MRAttr struct {
 	Offset       uint64 // must be 0, as native demands
 	RequestedKey uint64 // ignored with MRModeProvKey
 	Flags        MRFlags
-	// AuthKey is the authorization key that peers must have who access the region (auth_key); nil for the domain's. A region without one is there for all
-	// who may talk to an endpoint of the domain.
+	// AuthKey is the authorization key that peers need to access the region (auth_key), nil for the domain's key.
+	// Without a key, all peers that may communicate with an endpoint of the domain may access the region.
 	AuthKey []byte
-	// AuthAV, of a domain with AVAuthKey, is the vector whose keys they must have one of (struct fi_mr_auth_key).
+	// AuthAV, in a domain with AVAuthKey, is the vector that has the keys: a peer needs one of them (struct
+	// fi_mr_auth_key).
 	AuthAV *AddressVector
 }
 
-// Desc is a local memory descriptor, from MemoryRegion.Desc, for providers with MRModeLocal; 0 is none.
+// Desc is a local memory descriptor, for providers with MRModeLocal. MemoryRegion.Desc returns it. 0 is none.
 type Desc uint64
 
 // MemoryRegion is registered memory (fi_mr(3)).
 type MemoryRegion struct{ d MRDriver }
 
-// Close ends the registration (fi_close(3)). When it has returned, no operation of a peer accesses the memory.
+// Close ends the registration (fi_close(3)). After it has returned, no operation of a peer accesses the memory.
 func (m *MemoryRegion) Close() error { return m.d.Close() }
 
-// Desc is the region's local descriptor (fi_mr_desc(3)).
+// Desc returns the region's local descriptor (fi_mr_desc(3)).
 func (m *MemoryRegion) Desc() Desc { return m.d.Desc() }
 
-// Key is the key by which peers name the region (fi_mr_key(3)).
+// Key returns the key that peers pass to access the region (fi_mr_key(3)).
 func (m *MemoryRegion) Key() uint64 { return m.d.Key() }
 
-// Base is the remote address of the region's first byte: its virtual address with MRModeVirtAddr, else 0.
+// Base returns the remote address of the region's first byte: its virtual address with MRModeVirtAddr, else 0.
 func (m *MemoryRegion) Base() uint64 { return m.d.Base() }
 
-// BindCounter counts remote accesses to the region (fi_mr_bind(3)); flags is BindRemoteWrite, BindRemoteRead or both.
+// BindCounter makes c count the remote accesses to the region (fi_mr_bind(3)). flags are BindRemoteWrite,
+// BindRemoteRead or both.
 func (m *MemoryRegion) BindCounter(c *Counter, flags BindFlags) error {
 	return m.d.Bind(c.driver(), flags)
 }
 
-// BindEndpoint names the endpoint that the region is for, in domains with MRModeEndpoint (fi_mr_bind(3)).
+// BindEndpoint binds the endpoint that the region is for, in domains with MRModeEndpoint (fi_mr_bind(3)).
 func (m *MemoryRegion) BindEndpoint(ep *Endpoint) error { return m.d.Bind(ep.driver(), 0) }
 
-// Enable lets peers access the region, after BindEndpoint or with MRRMAEvent after BindCounter (fi_mr_enable(3)).
+// Enable lets peers access the region (fi_mr_enable(3)): after BindEndpoint, or after BindCounter with MRRMAEvent.
 func (m *MemoryRegion) Enable() error { return m.d.Enable() }

@@ -2,52 +2,55 @@ package core
 
 import "context"
 
-// What a provider implements. Applications use the structs of this package (Fabric, Domain, Endpoint, ...), each of which stands on one of these interfaces, as
-// database/sql stands on its drivers: the variants of calls, which differ in how arguments are written down, exist once, above the interface.
+// This file has the interfaces that a provider implements. Applications use the structs of this package (Fabric,
+// Domain, Endpoint, ...), each of which stands on one of these interfaces, as database/sql stands on its drivers.
+// The variants of a call differ only in the form of their arguments, and are written once, above the interface.
 //
-// Rules for all of them. Objects given to a driver are drivers of the same stack, or those of a hook above it; another provider's are ErrInval. self is the
-// application's object: events name it in EQEvent.Object, and nothing else is done with it. A driver of a layer may be asked for more by type assertion.
+// These rules hold for all drivers. Objects that are passed to a driver are drivers of the same stack, or those of
+// a hook above it. An object of another provider is ErrInval. self is the application's object: a driver only
+// stores it in EQEvent.Object. A type assertion may find further methods on the driver of a layer.
 
 // FabricDriver is an open fabric of a provider.
 type FabricDriver interface {
 	Close() error
-	Attr() *FabricAttr // the caller's to keep
+	Attr() *FabricAttr // belongs to the caller
 	OpenDomain(info *Info) (DomainDriver, error)
 	OpenPassiveEndpoint(info *Info, self *PassiveEndpoint) (PassiveDriver, error)
-	OpenEQ(attr EQAttr, set WaitDriver) (EQDriver, error) // as OpenCQ
+	OpenEQ(attr EQAttr, set WaitDriver) (EQDriver, error) // set is as in OpenCQ
 	OpenWait(attr WaitAttr) (WaitDriver, error)
-	// TryWait is asked about drivers of queues, counters and wait sets.
+	// TryWait takes drivers of queues, counters and wait sets.
 	TryWait(objs ...any) error
 }
 
 // DomainDriver is an open domain of a provider.
 type DomainDriver interface {
 	Close() error
-	Attr() *DomainAttr // the caller's to keep
+	Attr() *DomainAttr // belongs to the caller
 	BindEQ(eq EQDriver, flags BindFlags) error
-	// OpenEndpoint opens an active endpoint. Info.Handle may be a PassiveDriver, whose address the endpoint takes over.
+	// OpenEndpoint opens an active endpoint. Info.Handle may be a PassiveDriver: the endpoint takes over its
+	// address.
 	OpenEndpoint(info *Info, self *Endpoint) (EndpointDriver, error)
 	OpenScalable(info *Info, self *ScalableEndpoint) (ScalableDriver, error)
 	OpenSRX(attr *RxAttr) (SRXDriver, error)
 	OpenSTX(attr *TxAttr) (STXDriver, error)
-	// OpenCQ and OpenCounter: the wait set of attr is set, nil if there is none.
+	// OpenCQ and OpenCounter: set is the wait set of attr, nil if there is none.
 	OpenCQ(attr CQAttr, set WaitDriver) (CQDriver, error)
 	OpenCounter(attr CntrAttr, set WaitDriver) (CounterDriver, error)
 	OpenPoll(attr PollAttr) (PollDriver, error)
 	OpenAV(attr AVAttr, self *AddressVector) (AVDriver, error)
-	// RegMR registers memory; attr.AuthAV is av, nil if there is none.
+	// RegMR registers memory. av is the driver of attr.AuthAV, nil if there is none.
 	RegMR(attr *MRAttr, av AVDriver) (MRDriver, error)
 	QueryAtomic(dt Datatype, op AtomicOp, flags AtomicFlags) (AtomicAttr, error)
 	QueryCollective(op CollectiveOp, attr *CollectiveAttr, flags uint64) error
 	QueueWork(w Work) error
 	CancelWork(ctx OpContext) error
-	FlushWork(c CounterDriver) error // nil: all
+	FlushWork(c CounterDriver) error // nil: all counters
 }
 
 // EndpointDriver is an active endpoint of a provider.
 //
-// One that implements PlainSender or PlainReceiver, too, is called by these for the plain calls instead of Post, which saves time where operations take tens of
-// nanoseconds. One that implements HalfCloser or Multicaster has these abilities.
+// If a driver also implements PlainSender or PlainReceiver, the plain calls use these instead of Post. This saves
+// time where an operation takes tens of nanoseconds. HalfCloser and Multicaster are optional, too.
 type EndpointDriver interface {
 	Close() error
 	// Bind binds a CQDriver, CounterDriver, AVDriver, EQDriver, SRXDriver or STXDriver (fi_ep_bind(3)).
@@ -66,16 +69,19 @@ type EndpointDriver interface {
 	Connect(dest Addr, param []byte) error
 	Accept(param []byte) error
 	Shutdown() error
-	// Post starts a data transfer. The memory of its buffers is the driver's until the completion, its slices of slices until Post returns.
+	// Post starts a data transfer. The driver owns the memory of the buffers until the completion, and the slices
+	// of slices until Post returns.
 	Post(op Op) error
-	// AtomicCount is the largest number of operands of an atomic operation; what is OpAtomic, OpFetchAtomic or OpCompareAtomic.
+	// AtomicCount returns the largest number of operands of an atomic operation. what is OpAtomic, OpFetchAtomic or
+	// OpCompareAtomic.
 	AtomicCount(what OpType, dt Datatype, op AtomicOp) (int, error)
-	// JoinCollective joins the group of a set. made turns the driver's group into the application's, which events name: call it once.
+	// JoinCollective joins the group of a set. The driver calls made once: it turns the driver's group into the
+	// application's, which events report.
 	JoinCollective(coll FIAddr, set AVSetDriver, flags JoinFlags, ctx any, made func(MCDriver) *MC) error
 	Collective(op CollOp) error
 }
 
-// PlainSender is an EndpointDriver with calls of its own for the shortest transmits: see Endpoint for what they do.
+// PlainSender is an EndpointDriver with methods of its own for the shortest transmits. Endpoint documents them.
 type PlainSender interface {
 	Send(buf []byte, desc Desc, dest FIAddr, ctx OpContext) error
 	TSend(buf []byte, desc Desc, dest FIAddr, tag uint64, ctx OpContext) error
@@ -83,19 +89,20 @@ type PlainSender interface {
 	TInject(buf []byte, dest FIAddr, tag uint64) error
 }
 
-// PlainReceiver is an EndpointDriver or SRXDriver with calls of its own for the shortest receives.
+// PlainReceiver is an EndpointDriver or SRXDriver with methods of its own for the shortest receives.
 type PlainReceiver interface {
 	Recv(buf []byte, desc Desc, src FIAddr, ctx OpContext) error
 	TRecv(buf []byte, desc Desc, src FIAddr, tag, ignore uint64, ctx OpContext) error
 }
 
-// HalfCloser is an EndpointDriver that can end its own direction of a connection and still receive: see Endpoint.CloseWrite.
+// HalfCloser is an EndpointDriver that can end its own direction of a connection and still receive; see
+// Endpoint.CloseWrite.
 type HalfCloser interface {
 	CloseWrite() error
 	PeerClosed() bool
 }
 
-// Multicaster is an EndpointDriver that can join multicast groups: see Endpoint.Join. made is as in JoinCollective.
+// Multicaster is an EndpointDriver that can join multicast groups; see Endpoint.Join. made is as in JoinCollective.
 type Multicaster interface {
 	Join(addr Addr, flags JoinFlags, ctx any, made func(MCDriver) *MC) error
 }
@@ -135,7 +142,7 @@ type STXDriver interface{ Close() error }
 // CQDriver is a completion queue.
 type CQDriver interface {
 	Close() error
-	// Read takes completions. src, unless nil, is as long as entries.
+	// Read takes completions. src is nil or has the length of entries.
 	Read(entries []CQEntry, src []FIAddr) (int, error)
 	SRead(ctx context.Context, entries []CQEntry, src []FIAddr) (int, error)
 	ReadErr(e *CQErrEntry) error
@@ -165,7 +172,7 @@ type CounterDriver interface {
 	WaitFD() (int, error)
 }
 
-// CounterChange is what CounterDriver.Change does.
+// CounterChange is the operation of CounterDriver.Change.
 type CounterChange uint8
 
 // The changes.
@@ -183,7 +190,8 @@ type WaitDriver interface {
 	WaitFD() (int, error)
 }
 
-// PollDriver is a poll set. Its members are CQDrivers and CounterDrivers; Poll stores the self that each was added with.
+// PollDriver is a poll set. Its members are CQDrivers and CounterDrivers. Poll stores the self that Add received
+// with each.
 type PollDriver interface {
 	Close() error
 	Add(obj any, self Object) error
@@ -214,10 +222,10 @@ type AVSetDriver interface {
 	Insert(fi FIAddr) error
 	Remove(fi FIAddr) error
 	Addr() FIAddr
-	Members() []FIAddr // the caller's to keep
+	Members() []FIAddr // belongs to the caller
 }
 
-// SetOp is what AVSetDriver.Combine does.
+// SetOp is the operation of AVSetDriver.Combine.
 type SetOp uint8
 
 // The operations.

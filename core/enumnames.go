@@ -2,7 +2,7 @@ package core
 
 import "strings"
 
-// Names of enumerations as fi_tostr(3) prints them; a value without a name is "Unknown".
+// This file has the names of enumerations as fi_tostr(3) prints them. A value without a name is "Unknown".
 
 func enumString[T ~uint8 | ~uint16 | ~uint32 | ~int](v T, names []flagName) string {
 	for _, n := range names {
@@ -100,7 +100,7 @@ func (e CntrEvents) String() string   { return enumString(e, cntrEventNames) }
 func (d Datatype) String() string     { return enumString(d, datatypeNames) }
 func (o AtomicOp) String() string     { return enumString(o, atomicOpNames) }
 
-// ParseEPType reads an endpoint type as fi_info -t takes it: FI_EP_RDM, or in short rdm.
+// ParseEPType reads an endpoint type as fi_info -t takes it: FI_EP_RDM, or rdm for short.
 func ParseEPType(s string) (EPType, error) {
 	for _, n := range epTypeNames {
 		if lookupShort(s, n.name, "FI_EP_") {

@@ -12,8 +12,9 @@ const (
 	EPTypeRDM                  // FI_EP_RDM: reliable datagrams
 )
 
-// Threading is the synchronisation that a caller promises (fi_domain(3)). The stacks of this module are ThreadSafe and grant what is asked for, but save nothing
-// by it: ThreadDomain and ThreadCompletion take the same locks (docs/decisions/0027-thread-levels.md).
+// Threading is the synchronization that a caller promises (fi_domain(3)). The stacks of this module are ThreadSafe.
+// They grant ThreadDomain and ThreadCompletion, but take the same locks then
+// (docs/decisions/0027-thread-levels.md).
 type Threading uint8
 
 const (
@@ -25,7 +26,7 @@ const (
 	ThreadEndpoint                    // FI_THREAD_ENDPOINT
 )
 
-// Progress says who advances operations (fi_domain(3)).
+// Progress says which thread makes progress (fi_domain(3), "control_progress, data_progress").
 type Progress uint8
 
 const (
@@ -35,7 +36,7 @@ const (
 	ProgressControlUnified                 // FI_PROGRESS_CONTROL_UNIFIED
 )
 
-// ResourceMgmt says who guards against queue overruns (fi_domain(3)).
+// ResourceMgmt says whether the provider or the application prevents queue overruns (fi_domain(3)).
 type ResourceMgmt uint8
 
 const (
@@ -66,7 +67,7 @@ const (
 	WaitPollFD                   // FI_WAIT_POLLFD
 )
 
-// CQFormat says which fields of a CQEntry a completion queue fills in (fi_cq(3)).
+// CQFormat selects the fields of a CQEntry that a completion queue fills in (fi_cq(3)).
 type CQFormat uint8
 
 const (
@@ -135,21 +136,21 @@ const (
 	TCNetworkCtrl     TrafficClass = 0x205 // FI_TC_NETWORK_CTRL
 )
 
-// TOS returns the type-of-service byte of IPv4, or the traffic class of IPv6, that packets of this class carry: a DSCP value as given, labels as RFC 4594 and
-// RFC 8622 map such traffic; 0 for what has none.
+// TOS returns the type-of-service byte of IPv4, or the traffic class of IPv6, of packets of this class: a DSCP
+// value as given; for labels the values that RFC 4594 and RFC 8622 recommend for such traffic; else 0.
 func (c TrafficClass) TOS() int {
 	if c&TCDSCP != 0 {
 		return int(c&0x3f) << 2
 	}
 	switch c {
 	case TCLowLatency, TCDedicatedAccess:
-		return 46 << 2 // expedited forwarding
+		return 46 << 2 // expedited forwarding (RFC 3246)
 	case TCBulkData:
-		return 10 << 2 // AF11
+		return 10 << 2 // AF11 (RFC 2597): RFC 4594 recommends it for high-throughput data
 	case TCScavenger:
-		return 1 << 2 // lower effort
+		return 1 << 2 // lower effort (RFC 8622)
 	case TCNetworkCtrl:
-		return 48 << 2 // CS6
+		return 48 << 2 // CS6 (RFC 4594, network control)
 	}
 	return 0
 }
@@ -167,7 +168,7 @@ const (
 	EventJoinComplete                    // FI_JOIN_COMPLETE
 )
 
-// CntrEvents says what a counter counts (fi_cntr(3)).
+// CntrEvents selects what a counter counts (fi_cntr(3)).
 type CntrEvents uint8
 
 const (
@@ -202,23 +203,25 @@ const (
 	OptFirewallAddr                       // FI_OPT_FIREWALL_ADDR
 )
 
-// OptDatagramLink is how the datagrams of an endpoint on the udp provider pass to and from the system: a DatagramLink. It is this module's own, and has the bit of
-// such options (FI_PROV_SPECIFIC). It may be set at any time; datagrams under way may be lost, which layers that are reliable make good. Setting it to
-// LinkXDP fails, and nothing changes, if that cannot be had. GetOpt says what is in use: LinkSockets or LinkXDP. Endpoints on other providers answer
-// ErrNoProtoOpt.
+// OptDatagramLink selects how the datagrams of an endpoint of the udp provider reach the network: a DatagramLink.
+// It is this module's own option, with the bit of such options (FI_PROV_SPECIFIC). It may be set at any time.
+// Datagrams under way may be lost then; reliable layers retransmit them. LinkXDP is an error, and changes nothing,
+// if AF_XDP is not available. GetOpt returns what is in use: LinkSockets or LinkXDP. Endpoints of other providers
+// return ErrNoProtoOpt.
 const OptDatagramLink EPOpt = math.MinInt32 | 1
 
-// OptLinger is how long Close and Shutdown of an endpoint wait, at most, until peers have what was sent, milliseconds; 0: what cannot be transmitted at once is
-// lost. It is this module's own. The default is the provider's variable: FI_TCP_LINGER, FI_OFI_RXD_LINGER. Datagrams (FI_EP_DGRAM) have nothing to wait for and
-// answer ErrNoProtoOpt.
+// OptLinger is the longest time, in milliseconds, that Close and Shutdown of an endpoint wait until peers have
+// received what was sent. With 0, data that cannot be transmitted at once is lost. It is this module's own option.
+// The default is the provider's variable: FI_TCP_LINGER, FI_OFI_RXD_LINGER. Datagram endpoints (FI_EP_DGRAM) have
+// nothing to wait for and return ErrNoProtoOpt.
 const OptLinger EPOpt = math.MinInt32 | 2
 
 // DatagramLink is a value of OptDatagramLink.
 type DatagramLink int
 
-// The values. A new endpoint has what FI_UDP_LINK says.
+// The values. FI_UDP_LINK has the value of a new endpoint.
 const (
 	LinkSockets DatagramLink = iota + 1
-	LinkXDP                  // AF_XDP beside sockets, past the system's stack
-	LinkAuto                 // LinkXDP where it can be had, else LinkSockets
+	LinkXDP                  // AF_XDP besides sockets; its datagrams bypass the kernel's network stack
+	LinkAuto                 // LinkXDP if it is available, else LinkSockets
 )

@@ -1,7 +1,8 @@
 package core
 
-// Errno is a libfabric error number (fi_errno(3)): Linux's errno values below 256, libfabric's own from 256 on. It is an error; constants of this
-// type are the sentinels that data-transfer calls return. errors.Is also matches an Errno with the platform's syscall.Errno of the same meaning.
+// Errno is a libfabric error number (fi_errno(3)): Linux's errno values below 256, libfabric's own from 256 on. It
+// implements error. Data-transfer calls return constants of this type. errors.Is also matches an Errno with the
+// platform's syscall.Errno of the same meaning.
 type Errno int
 
 // The errors that libfabric names. Values below 256 are Linux's on every platform.
@@ -52,7 +53,7 @@ const (
 	ErrOther        Errno = 256
 	ErrTooSmall     Errno = 257
 	ErrOpBadState   Errno = 258
-	ErrAvail        Errno = 259 // an error entry waits: call ReadErr
+	ErrAvail        Errno = 259 // an error entry is at the head of the queue: call ReadErr
 	ErrBadFlags     Errno = 260
 	ErrNoEQ         Errno = 261
 	ErrDomain       Errno = 262
@@ -67,7 +68,8 @@ const (
 	ErrFirewallAddr Errno = 271
 )
 
-// OpError is the error of a control call: what was attempted, by which provider, on which object, towards which peer, and what to do about it.
+// OpError is the error of a control call: the call, the provider, the local object, the peer, the cause, and what
+// to do about it.
 type OpError struct {
 	Op       string // libfabric's name of the call, such as "fi_connect"
 	Provider string // such as "tcp" or "udp;ofi_rxd"

@@ -7,7 +7,8 @@ import (
 	"syscall"
 )
 
-// sysErrnos pairs the platform's error numbers with libfabric's, which are Linux's everywhere. Those missing here are the same number on Linux.
+// sysErrnos pairs the platform's error numbers with libfabric's, which are Linux's on every platform. Numbers that
+// are not in this table are equal on Linux.
 var sysErrnos = map[syscall.Errno]Errno{
 	syscall.EPERM: ErrPerm, syscall.ENOENT: ErrNoEnt, syscall.EINTR: ErrIntr, syscall.EIO: ErrIO, syscall.E2BIG: Err2Big,
 	syscall.EBADF: ErrBadF, syscall.EAGAIN: ErrAgain, syscall.ENOMEM: ErrNoMem, syscall.EACCES: ErrAccess, syscall.EFAULT: ErrFault,
@@ -20,12 +21,12 @@ var sysErrnos = map[syscall.Errno]Errno{
 	syscall.ETIMEDOUT: ErrTimedOut, syscall.ECONNREFUSED: ErrConnRefused, syscall.EHOSTDOWN: ErrHostDown,
 	syscall.EHOSTUNREACH: ErrHostUnreach, syscall.EALREADY: ErrAlready, syscall.EINPROGRESS: ErrInProgress,
 	syscall.ECANCELED: ErrCanceled,
-	// Not named by libfabric, but passed through from sockets: Linux's numbers.
+	// libfabric has no names for these, but passes them through from sockets. The numbers are Linux's.
 	syscall.EPIPE: 32, syscall.ENFILE: 23, syscall.EEXIST: 17, syscall.EAFNOSUPPORT: 97, syscall.EDESTADDRREQ: 89,
 }
 
-// FromSyscall returns libfabric's number for an error number of the system. Zero is 0; one without counterpart is ErrOther, except on Linux, where the
-// numbers are the same.
+// FromSyscall returns libfabric's number for an error number of the system. Zero is 0. A number without a
+// counterpart is ErrOther, except on Linux, where the numbers are the same.
 func FromSyscall(s syscall.Errno) Errno {
 	if s == 0 {
 		return 0
@@ -36,8 +37,8 @@ func FromSyscall(s syscall.Errno) Errno {
 	return otherErrno(s)
 }
 
-// ErrnoOf returns the error number in err's chain: an Errno, a system error number, or the one that expresses an ended context or deadline. nil is 0,
-// an error without a number ErrOther.
+// ErrnoOf returns the error number in err's chain: an Errno, a system error number, or the number for an ended
+// context or deadline. nil is 0. An error without a number is ErrOther.
 func ErrnoOf(err error) Errno {
 	var e Errno
 	var s syscall.Errno
@@ -56,7 +57,7 @@ func ErrnoOf(err error) Errno {
 	return ErrOther
 }
 
-// Is makes errors.Is(err, syscall.EADDRINUSE) true for ErrAddrInUse on every platform, and so for the others.
+// Is makes errors.Is(err, syscall.EADDRINUSE) true for ErrAddrInUse on every platform, and likewise for the others.
 func (e Errno) Is(target error) bool {
 	s, ok := target.(syscall.Errno)
 	return ok && s != 0 && FromSyscall(s) == e && e != ErrOther

@@ -4,8 +4,8 @@ package core
 
 import "syscall"
 
-// posix is the number of an error's POSIX name: the system has no others.
+// posix returns the number of an error's POSIX name. On this system all numbers are those.
 func posix(s syscall.Errno) syscall.Errno { return s }
 
-// otherErrno is libfabric's number for one that sysErrnos has not.
+// otherErrno returns libfabric's number for a system error that is not in sysErrnos.
 func otherErrno(syscall.Errno) Errno { return ErrOther }

@@ -2,10 +2,11 @@ package core
 
 import "syscall"
 
-// posix is the number of an error's POSIX name: the system has no others.
+// posix returns the number of an error's POSIX name. On this system all numbers are those.
 func posix(s syscall.Errno) syscall.Errno { return s }
 
-// otherErrno is libfabric's number for one that sysErrnos has not: the same, as far as they are Linux's.
+// otherErrno returns libfabric's number for a system error that is not in sysErrnos: the same number, if Linux
+// defines it.
 func otherErrno(s syscall.Errno) Errno {
 	if s < 256 {
 		return Errno(s)

@@ -6,8 +6,8 @@ import (
 	"gofabric/internal/wsa"
 )
 
-// posix is the number of an error's POSIX name, by which package syscall knows it.
+// posix returns the number of an error's POSIX name, which package syscall uses.
 func posix(s syscall.Errno) syscall.Errno { return wsa.Errno(s) }
 
-// otherErrno is libfabric's number for one that sysErrnos has not.
+// otherErrno returns libfabric's number for a system error that is not in sysErrnos.
 func otherErrno(syscall.Errno) Errno { return ErrOther }

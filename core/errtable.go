@@ -1,7 +1,8 @@
 package core
 
-// The texts and names of error numbers as native fi_strerror(3) prints them on Linux, whatever platform this runs on: logs of a mixed cluster then
-// read alike. Numbers that libfabric does not name appear too, since a system call's error passes through unchanged.
+// This file has the texts and names of error numbers as native fi_strerror(3) prints them on Linux. They are the
+// same on every platform, so that the logs of a mixed cluster agree. Numbers that libfabric does not name are here,
+// too, since errors of system calls pass through unchanged.
 
 // errText maps an error number to its name without "FI_" and its text.
 var errText = map[Errno]struct{ name, text string }{

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Error returns fi_strerror(3)'s text for e. Like the C function it takes negative numbers too.
+// Error returns fi_strerror(3)'s text for e. Like the C function it also takes negative numbers.
 func (e Errno) Error() string {
 	if e < 0 {
 		e = -e
@@ -20,8 +20,8 @@ func (e Errno) Error() string {
 	return "Unknown error " + strconv.Itoa(int(e))
 }
 
-// Name returns the constant's name in C, such as FI_EAGAIN. Numbers that libfabric does not name get the system's name with FI_ before it, unknown
-// ones FI_ERRNO(n).
+// Name returns the constant's name in C, such as FI_EAGAIN. Numbers that libfabric does not name have the system's
+// name with FI_ before it. Unknown numbers are FI_ERRNO(n).
 func (e Errno) Name() string {
 	if e < 0 {
 		e = -e
@@ -32,7 +32,7 @@ func (e Errno) Name() string {
 	return fmt.Sprintf("FI_ERRNO(%d)", int(e))
 }
 
-// ParseErrno reads an error number in any spelling that people have at hand: 11, -11, FI_EAGAIN, EAGAIN, eagain.
+// ParseErrno reads an error number in any common spelling: 11, -11, FI_EAGAIN, EAGAIN, eagain.
 func ParseErrno(s string) (Errno, error) {
 	s = strings.TrimSpace(s)
 	if n, err := strconv.ParseInt(s, 0, 32); err == nil {

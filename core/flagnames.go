@@ -6,13 +6,14 @@ import (
 	"strings"
 )
 
-// flagName is a bit and its constant's name in C.
+// flagName pairs a bit with the name of its constant in C.
 type flagName struct {
 	bit  uint64
 	name string
 }
 
-// The lists stand in fi_tostr(3)'s order. Names after a blank entry are printed by us only: native fi_tostr leaves those bits out.
+// The lists have the order of fi_tostr(3). Native fi_tostr does not print the bits whose names follow a blank
+// entry.
 var capNames = []flagName{
 	{uint64(CapMsg), "FI_MSG"}, {uint64(CapRMA), "FI_RMA"}, {uint64(CapTagged), "FI_TAGGED"}, {uint64(CapAtomic), "FI_ATOMIC"},
 	{uint64(CapMulticast), "FI_MULTICAST"}, {uint64(CapCollective), "FI_COLLECTIVE"},
@@ -73,7 +74,7 @@ var mrModeNames = []flagName{
 	{uint64(MRModeXPUDesc), "FI_MR_XPU_DESC"},
 }
 
-// flagString joins the names of v's bits as fi_tostr(3) does. Bits without a name are left out.
+// flagString joins the names of v's bits as fi_tostr(3) does. It leaves out bits without a name.
 func flagString(names []flagName, v uint64) string {
 	var b strings.Builder
 	for _, n := range names {
@@ -104,7 +105,7 @@ func (m Mode) String() string   { return flagString(modeNames, uint64(m)) }
 func (o Order) String() string  { return flagString(orderNames, uint64(o)) }
 func (m MRMode) String() string { return flagString(mrModeNames, uint64(m)) }
 
-// parseFlags reads names joined by '|' or ',', in any case, with or without "FI_" in front.
+// parseFlags reads names joined by '|' or ',', in any case, with or without the prefix "FI_".
 func parseFlags(what, s string, names []flagName) (uint64, error) {
 	var v uint64
 	for _, tok := range strings.FieldsFunc(s, func(r rune) bool { return r == '|' || r == ',' || r == ' ' }) {
@@ -145,5 +146,5 @@ func ParseModes(s string) (Mode, error) {
 	return Mode(v), err
 }
 
-// msb is the number of bits up to and including the highest one set.
+// msb returns the position of the highest set bit, counted from 1; 0 if none is set.
 func msb(v uint64) int { return bits.Len64(v) }

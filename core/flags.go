@@ -1,9 +1,11 @@
 package core
 
-// libfabric has one 64-bit flag word, in which a bit means different things in different calls (rdma/fabric.h). Here each family is a type, so that one
-// family's flag does not compile where another's belongs: see the package comment for the names.
+// libfabric has one 64-bit flag word, in which a bit means different things in different calls (rdma/fabric.h).
+// Here each family is a type, so that a flag of the wrong family does not compile. The package comment lists the
+// types.
 
-// Caps are capabilities: what is asked of a provider and what it has (fi_getinfo(3), "CAPABILITIES"). String is fi_tostr's text.
+// Caps are capabilities: those that a caller asks for and those that a provider has (fi_getinfo(3),
+// "CAPABILITIES"). String returns fi_tostr's text.
 type Caps uint64
 
 // The kinds of transfers.
@@ -16,7 +18,7 @@ const (
 	CapCollective Caps = 1 << 6 // FI_COLLECTIVE
 )
 
-// Their directions. None of them means all.
+// The directions of transfers. None of them means all.
 const (
 	CapRead        Caps = 1 << 8  // FI_READ
 	CapWrite       Caps = 1 << 9  // FI_WRITE
@@ -26,7 +28,7 @@ const (
 	CapRemoteWrite Caps = 1 << 13 // FI_REMOTE_WRITE
 )
 
-// What else there may be.
+// The other capabilities.
 const (
 	CapMultiRecv          Caps = 1 << 16 // FI_MULTI_RECV
 	CapTrigger            Caps = 1 << 20 // FI_TRIGGER
@@ -50,33 +52,35 @@ const (
 	CapDirectedRecv       Caps = 1 << 59 // FI_DIRECTED_RECV
 )
 
-// OpFlags are operation flags: of the msg variants of calls (SendMsg, TRecvMsg, WriteMsg, ...), and of TxAttr and RxAttr as the default of the others
-// (fi_msg(3), fi_tagged(3), fi_rma(3), fi_atomic(3), fi_endpoint(3)). String is fi_tostr's text.
+// OpFlags are operation flags: arguments of the msg variants of calls (SendMsg, TRecvMsg, WriteMsg, ...), and in
+// TxAttr and RxAttr the default of the other calls (fi_msg(3), fi_tagged(3), fi_rma(3), fi_atomic(3),
+// fi_endpoint(3)). String returns fi_tostr's text.
 type OpFlags uint64
 
 // The operation flags.
 const (
 	OpMulticast        OpFlags = 1 << 5  // FI_MULTICAST: the destination is a group's address
-	OpMultiRecv        OpFlags = 1 << 16 // FI_MULTI_RECV: the buffer takes messages until less than OptMinMultiRecv is left
-	OpRemoteCQData     OpFlags = 1 << 17 // FI_REMOTE_CQ_DATA: the field Data goes along
-	OpMore             OpFlags = 1 << 18 // FI_MORE: another operation follows at once, this one may wait for it
-	OpPeek             OpFlags = 1 << 19 // FI_PEEK: look for a message that has come
+	OpMultiRecv        OpFlags = 1 << 16 // FI_MULTI_RECV: the buffer receives messages until less than OptMinMultiRecv bytes are left
+	OpRemoteCQData     OpFlags = 1 << 17 // FI_REMOTE_CQ_DATA: send the field Data, too
+	OpMore             OpFlags = 1 << 18 // FI_MORE: another operation follows at once; this one may wait for it
+	OpPeek             OpFlags = 1 << 19 // FI_PEEK: look for a message that has arrived
 	OpTrigger          OpFlags = 1 << 20 // FI_TRIGGER: start when the field Trigger says so
-	OpFence            OpFlags = 1 << 21 // FI_FENCE: start when all earlier ones to the same peer are complete
-	OpCompletion       OpFlags = 1 << 24 // FI_COMPLETION: report, on an endpoint with BindSelectiveCompletion
-	OpInject           OpFlags = 1 << 25 // FI_INJECT: the buffer is the caller's again at once
-	OpInjectComplete   OpFlags = 1 << 26 // FI_INJECT_COMPLETE: complete when the buffer is the caller's again
-	OpTransmitComplete OpFlags = 1 << 27 // FI_TRANSMIT_COMPLETE: complete when the transfer does not depend on this process any more
+	OpFence            OpFlags = 1 << 21 // FI_FENCE: start when all earlier operations to the same peer are complete
+	OpCompletion       OpFlags = 1 << 24 // FI_COMPLETION: write a completion, on an endpoint with BindSelectiveCompletion
+	OpInject           OpFlags = 1 << 25 // FI_INJECT: the buffer belongs to the caller when the call returns
+	OpInjectComplete   OpFlags = 1 << 26 // FI_INJECT_COMPLETE: complete when the buffer may be reused
+	OpTransmitComplete OpFlags = 1 << 27 // FI_TRANSMIT_COMPLETE: complete when the transfer no longer depends on this process
 	OpDeliveryComplete OpFlags = 1 << 28 // FI_DELIVERY_COMPLETE: complete when the data is in the target's memory
 	OpAffinity         OpFlags = 1 << 29 // FI_AFFINITY
 	OpCommitComplete   OpFlags = 1 << 30 // FI_COMMIT_COMPLETE: complete when the data is in persistent memory
-	OpMatchComplete    OpFlags = 1 << 31 // FI_MATCH_COMPLETE: complete when the message has met its receive
-	OpAuthKey          OpFlags = 1 << 57 // FI_AUTH_KEY: the source of a receive is an authorization key's
-	OpDiscard          OpFlags = 1 << 58 // FI_DISCARD: drop the message that was claimed or looked for
-	OpClaim            OpFlags = 1 << 59 // FI_CLAIM: reserve the message found by OpPeek, or receive what is reserved
+	OpMatchComplete    OpFlags = 1 << 31 // FI_MATCH_COMPLETE: complete when the message has matched a receive
+	OpAuthKey          OpFlags = 1 << 57 // FI_AUTH_KEY: the source of a receive is an authorization key (InsertAuthKey)
+	OpDiscard          OpFlags = 1 << 58 // FI_DISCARD: drop the message that was claimed or found
+	OpClaim            OpFlags = 1 << 59 // FI_CLAIM: reserve the message that OpPeek finds, or receive the reserved one
 )
 
-// CompFlags are completion flags, CQEntry.Flags: what kind of operation is complete (fi_cq(3)). String is fi_tostr's text.
+// CompFlags are completion flags, in CQEntry.Flags: the kind of the completed operation (fi_cq(3)). String returns
+// fi_tostr's text.
 type CompFlags uint64
 
 // The completion flags.
@@ -92,13 +96,14 @@ const (
 	CompSend         CompFlags = 1 << 11 // FI_SEND
 	CompRemoteRead   CompFlags = 1 << 12 // FI_REMOTE_READ
 	CompRemoteWrite  CompFlags = 1 << 13 // FI_REMOTE_WRITE
-	CompMultiRecv    CompFlags = 1 << 16 // FI_MULTI_RECV: the buffer of such a receive is the caller's again
+	CompMultiRecv    CompFlags = 1 << 16 // FI_MULTI_RECV: the buffer of a multi-receive belongs to the caller again
 	CompRemoteCQData CompFlags = 1 << 17 // FI_REMOTE_CQ_DATA: CQEntry.Data is valid
 	CompMore         CompFlags = 1 << 18 // FI_MORE
 	CompClaim        CompFlags = 1 << 59 // FI_CLAIM
 )
 
-// Access are the rights to registered memory, MRAttr.Access: what operations the region may be used for (fi_mr(3)). String is fi_tostr's text.
+// Access are the rights to registered memory, in MRAttr.Access: the operations that may use the region (fi_mr(3)).
+// String returns fi_tostr's text.
 type Access uint64
 
 // The rights.
@@ -112,8 +117,8 @@ const (
 	AccessRemoteWrite Access = 1 << 13 // FI_REMOTE_WRITE: peers may write
 )
 
-// BindFlags say what a bound queue or counter is for (fi_ep_bind(3), fi_mr_bind(3)). BindTransmit and BindRecv also name the direction in Endpoint.Alias,
-// OpFlags and SetOpFlags.
+// BindFlags select what a bound queue or counter is for (fi_ep_bind(3), fi_mr_bind(3)). BindTransmit and BindRecv
+// also select the direction in Endpoint.Alias, OpFlags and SetOpFlags.
 type BindFlags uint64
 
 // The bind flags.

@@ -7,7 +7,8 @@ import (
 	"strings"
 )
 
-// askedHost remembers what a Host answered, so that one GetInfo asks the resolver and the system once however many providers there are.
+// askedHost caches the answers of a Host, so that one GetInfo asks the resolver and the system once for all
+// providers.
 type askedHost struct {
 	ifaces    []Iface
 	ifaceErr  error
@@ -47,7 +48,7 @@ func (g *getter) sourceFor(dest netip.AddrPort) (netip.Addr, error) {
 	return addr, err
 }
 
-// resolve returns the first address of node and service of a format that serves the caller.
+// resolve returns the first address of node and service that has a format the caller can use.
 func (g *getter) resolve(offer, asked AddrFormat, passive bool) (netip.AddrPort, error) {
 	key := fmt.Sprint(passive)
 	r, ok := g.asked.names[key]
@@ -96,7 +97,8 @@ func ipFormat(f AddrFormat) bool {
 	return f == FormatSockaddr || f == FormatSockaddrIP || f == FormatSockaddrIn || f == FormatSockaddrIn6
 }
 
-// addresses returns one copy of info for each local address that serves the query, with addresses and names filled in.
+// addresses returns one copy of info for each local address that fits the query, with addresses and names filled
+// in.
 func (g *getter) addresses(p Provider, info, hints *Info) []*Info {
 	refuse := func(reason string) []*Info {
 		g.refuse(g.stack.name(), info, "", stageAddr, reason)
@@ -137,7 +139,7 @@ func (g *getter) addresses(p Provider, info, hints *Info) []*Info {
 	return g.everyInterface(p, info, hints)
 }
 
-// plainAddresses serves providers whose addresses are text of their own.
+// plainAddresses is addresses for providers whose addresses are not IP addresses.
 func (g *getter) plainAddresses(p Provider, info, hints *Info) []*Info {
 	if hints != nil {
 		info.SrcAddr, info.DestAddr = hints.SrcAddr, hints.DestAddr
@@ -158,7 +160,7 @@ func (g *getter) plainAddresses(p Provider, info, hints *Info) []*Info {
 	return []*Info{info}
 }
 
-// usable returns the interfaces that FI_<PROV>_IFACE leaves to a provider, and the expression.
+// usable returns the interfaces that FI_<PROV>_IFACE allows a provider, and the expression.
 func (g *getter) usable(p Provider, info *Info) (kept []Iface, spec string, err error) {
 	all, err := g.interfaces()
 	if err != nil {
@@ -179,8 +181,9 @@ func (g *getter) usable(p Provider, info *Info) (kept []Iface, spec string, err 
 	return kept, name, nil
 }
 
-// everyInterface returns one Info for each usable interface. Loopback does not reach other hosts; but where nothing else is usable it reaches all that can
-// be reached: programs that ask for FI_REMOTE_COMM, as MPI does, run on a host without a network too.
+// everyInterface returns one Info for each usable interface. A loopback address does not reach other hosts. If no
+// other interface is usable, it counts as one that does: programs that ask for FI_REMOTE_COMM, such as MPI, then
+// run on a host without a network, too.
 func (g *getter) everyInterface(p Provider, info, hints *Info) []*Info {
 	kept, spec, err := g.usable(p, info)
 	if err != nil {
@@ -222,8 +225,8 @@ func (g *getter) everyInterface(p Provider, info, hints *Info) []*Info {
 	return found
 }
 
-// towards returns the ways to a peer: for one on this host over loopback first, then from the address that the system would take, or, where
-// FI_<PROV>_IFACE rules that out, from the first address that it allows.
+// towards returns the ways to a peer: over loopback first if the peer is on this host, then from the source address
+// that the system would choose. If FI_<PROV>_IFACE excludes that one, it takes the first address that it allows.
 func (g *getter) towards(p Provider, info *Info, dest netip.AddrPort) []*Info {
 	refuse := func(reason string) []*Info {
 		g.refuse(g.stack.name(), info, "", stageAddr, reason)
@@ -276,7 +279,8 @@ func (g *getter) towards(p Provider, info *Info, dest netip.AddrPort) []*Info {
 	return found
 }
 
-// withSource returns info with a given source address. The wildcard belongs to no interface; native keeps the provider's name then.
+// withSource returns info with a given source address. The wildcard address belongs to no interface: native keeps
+// the provider's names then.
 func (g *getter) withSource(p Provider, info *Info, src, dest netip.AddrPort) *Info {
 	if dest.IsValid() {
 		info.DestAddr = IPAddr(dest)
@@ -301,7 +305,8 @@ func ifaceOf(list []Iface, a netip.Addr) (Iface, bool) {
 	return Iface{}, false
 }
 
-// setSource gives info an interface's address and names: the domain is the interface, the fabric its network.
+// setSource sets the address of an interface in info. The interface's name becomes the domain's, and its network's
+// name the fabric's.
 func setSource(info *Info, i Iface, port uint16) {
 	ip := i.Addr.Unmap()
 	if ip.IsLinkLocalUnicast() && ip.Is6() && ip.Zone() == "" {
@@ -313,7 +318,7 @@ func setSource(info *Info, i Iface, port uint16) {
 	info.Fabric.Name = networkName(i)
 }
 
-// networkName is the fabric's name: 10.1.2.0/24. Loopback addresses are a network each, since native names them so.
+// networkName returns the fabric's name: 10.1.2.0/24. Each loopback address is a network of its own, as in native.
 func networkName(i Iface) string {
 	prefix := i.Prefix
 	if !prefix.IsValid() || i.Addr.IsLoopback() {

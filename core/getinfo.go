@@ -15,28 +15,29 @@ const (
 	InfoRescan       InfoFlags = 1 << 35 // FI_RESCAN: look for interfaces again
 	InfoProvAttrOnly InfoFlags = 1 << 54 // FI_PROV_ATTR_ONLY: one Info for each provider, with its name only
 	InfoNumericHost  InfoFlags = 1 << 55 // FI_NUMERICHOST: the node is an address, not a name
-	InfoSource       InfoFlags = 1 << 57 // FI_SOURCE: node and service name the local side, not the peer
+	InfoSource       InfoFlags = 1 << 57 // FI_SOURCE: node and service are the local side, not the peer
 )
 
-// Query are the arguments of fi_getinfo(3).
+// Query has the arguments of fi_getinfo(3).
 type Query struct {
-	Version Version // the API version that the caller knows; 0 is the newest
-	Node    string  // a host name, an address, or an address with scheme such as fi_sockaddr_in://1.2.3.4:7471
+	Version Version // the API version that the caller was written for; 0 is the newest
+	Node    string  // a host name, an address, or an address with a scheme such as fi_sockaddr_in://1.2.3.4:7471
 	Service string  // a port, by number or name
 	Flags   InfoFlags
-	Hints   *Info // nil, and nil attributes in it: anything
+	Hints   *Info // nil, and nil attributes in it, match anything
 }
 
 const opGetInfo = "fi_getinfo"
 
-// GetInfo returns the ways to communicate that match a query, the most preferred first, and for whatever does not match the reasons (fi_getinfo(3)). It
-// opens nothing and keeps nothing: the result depends on its arguments alone, params may be nil.
+// GetInfo returns the ways to communicate that match a query, the most preferred first, and the reasons why others
+// do not match (fi_getinfo(3)). It opens and keeps nothing: the result depends on its arguments alone. params may
+// be nil.
 //
-// Without node and service there is one Info per kind of endpoint and usable interface. With them, they name the peer, or with InfoSource the local side.
-// A peer on this host is offered over the loopback interface first.
+// Without node and service there is one Info for each kind of endpoint and usable interface. With them, they name
+// the peer, or the local side with InfoSource. For a peer on this host, the loopback interface comes first.
 //
-// The error is an *OpError: ErrNoData when nothing matches, with the refusal that came closest in its Hint; ErrNoSys for an API version newer than
-// LibraryVersion; ErrInval for a malformed query or parameter.
+// The error is an *OpError: ErrNoData if nothing matches, with the refusal of the highest stage in its Hint;
+// ErrNoSys for an API version newer than LibraryVersion; ErrInval for a malformed query or parameter.
 func GetInfo(reg *Registry, host Host, params *Params, q Query) ([]*Info, []Refusal, error) {
 	list, _ := params.Lookup("", "provider")
 	g := &getter{reg: reg, host: host, params: params, q: q, v: q.Version, filter: newProvFilter(list)}
@@ -84,7 +85,7 @@ func GetInfo(reg *Registry, host Host, params *Params, q Query) ([]*Info, []Refu
 	return found, g.refused.list, nil
 }
 
-// getter is one GetInfo call.
+// getter is the state of one GetInfo call.
 type getter struct {
 	reg     *Registry
 	host    Host
@@ -93,7 +94,7 @@ type getter struct {
 	v       Version
 	filter  provFilter
 	refused refusals
-	stack   stack // the candidate being looked at
+	stack   stack // the candidate under examination
 	asked   askedHost
 }
 
@@ -101,7 +102,7 @@ func (g *getter) noData(hint string) error {
 	return &OpError{Op: opGetInfo, Provider: g.hintName(), Peer: g.target(), Err: ErrNoData, Hint: hint}
 }
 
-// target is the node and service as the caller wrote them.
+// target returns node and service as the caller wrote them.
 func (g *getter) target() string {
 	switch {
 	case g.q.Service == "":
@@ -127,7 +128,7 @@ func (g *getter) refuse(name string, info *Info, iface string, stage int, reason
 	g.refused.add(r)
 }
 
-// providers answers FI_PROV_ATTR_ONLY: one stub for each provider.
+// providers answers FI_PROV_ATTR_ONLY: one Info for each provider, with its name only.
 func (g *getter) providers() ([]*Info, []Refusal, error) {
 	var found []*Info
 	for _, p := range g.reg.providers {
@@ -157,7 +158,8 @@ func (g *getter) candidates() ([]stack, error) {
 	return found, err
 }
 
-// stackInfos returns what a stack offers for hints. For a layer the order is that of its own kinds of endpoint first, then that of what is below.
+// stackInfos returns a stack's offers for hints. For a layer, its own kinds of endpoint determine the order first,
+// then the order of the provider below.
 func (g *getter) stackInfos(s stack, hints *Info) []*Info {
 	layer, ok := s.top().(Layer)
 	if !ok {
@@ -202,8 +204,9 @@ func (g *getter) stackInfos(s stack, hints *Info) []*Info {
 
 const commCaps = CapLocalComm | CapRemoteComm
 
-// unreached says which of this host and others, as far as hints ask for them, an address with these capabilities does not reach. Hints that name its domain
-// mean it: they may be an earlier result, which for an address that was asked for has all capabilities.
+// unreached returns the peers that an address with these capabilities does not reach, of those that hints ask for:
+// on this host, or on others. Hints that name the address's domain are exempt. They may be an earlier result, in
+// which an address that the caller named has all capabilities.
 func unreached(hints *Info, caps Caps, domain string) string {
 	if hints == nil || hints.Domain != nil && sameName(hints.Domain.Name, domain) {
 		return ""
@@ -211,8 +214,8 @@ func unreached(hints *Info, caps Caps, domain string) string {
 	return beyondCaps("caps", hints.Caps&commCaps, caps&commCaps)
 }
 
-// widened is base as layers see it. Hints that name its domain are exempt from unreached; so that a layer, whose offer takes what is reached from base, does
-// not refuse them, base has for them what they ask for.
+// widened returns base with the capabilities that hints ask for, if hints name its domain. A layer's offer depends
+// on what base reaches, so that without this the layer would refuse hints that unreached exempts.
 func widened(base, hints *Info) *Info {
 	if hints == nil || hints.Domain == nil || !sameName(hints.Domain.Name, base.Domain.Name) {
 		return base
@@ -222,7 +225,7 @@ func widened(base, hints *Info) *Info {
 	return wide
 }
 
-// passDown completes a layer's hints for the provider below with what the caller said of addresses and names.
+// passDown adds the caller's addresses and names to the hints that a layer has for the provider below.
 func passDown(coreHints, hints *Info, below EPType) *Info {
 	if coreHints == nil {
 		coreHints = NewHints()
@@ -278,7 +281,8 @@ func (g *getter) coreInfos(p Provider, hints *Info) []*Info {
 	return found
 }
 
-// finish fills in what belongs to the result as a whole and applies the filters that native applies to it. It reports whether info stays.
+// finish fills in the fields that belong to the result as a whole and applies native's filters. It reports whether
+// info stays in the result.
 func (g *getter) finish(s stack, info *Info, format AddrFormat) bool {
 	refuse := func(reason string) bool {
 		g.refuse(s.name(), info, info.Domain.Name, stageFilter, reason)
@@ -301,8 +305,9 @@ func (g *getter) finish(s stack, info *Info, format AddrFormat) bool {
 	return true
 }
 
-// reorder moves reliable datagrams over tcp itself before those of ofi_rxm over tcp: both do the same, the first with a layer less. Without ofi_rxm they go
-// where its would be, before those of other layers: tcp stays what callers get who do not say what they want.
+// reorder moves tcp's own reliable datagrams before those of ofi_rxm over tcp: both do the same, but tcp has one
+// layer less. Without ofi_rxm they go to its place, before those of other layers, so that callers without a
+// preference get tcp.
 func reorder(all []*Info) []*Info {
 	is := func(i *Info, name string) bool { return sameName(i.Fabric.ProvName, name) && i.EP.Type == EPTypeRDM }
 	var direct, rest []*Info
@@ -318,7 +323,7 @@ func reorder(all []*Info) []*Info {
 		at = slices.IndexFunc(rest, func(i *Info) bool { return i.EP.Type == EPTypeRDM && strings.Contains(i.Fabric.ProvName, ";") })
 	}
 	if at < 0 {
-		// Native moves them to the end of the list then, behind worse providers; there is no reason to follow it.
+		// In this case native moves them to the end of the list, behind worse providers. We do not follow it.
 		return all
 	}
 	return slices.Insert(rest, at, direct...)

@@ -47,8 +47,9 @@ func drawHints(t *rapid.T) *core.Info {
 	return h
 }
 
-// What GetInfo returns can be handed back as hints and finds itself again (fi_getinfo(3): "the returned fi_info may be used as hints"); what it
-// returns offers what was asked; and nothing that hints may say makes it panic, or return nothing without a reason.
+// What GetInfo returns can be handed back as hints and finds itself again (fi_getinfo(3): "the returned fi_info may
+// be used as hints"); what it returns offers what was asked; and nothing that hints may say makes it panic, or
+// return nothing without a reason.
 func TestGetInfoProperties(t *testing.T) {
 	versions := []core.Version{0, core.V(1, 0), core.V(1, 4), core.V(1, 5), core.V(1, 17), core.V(1, 21), core.V(2, 0), core.V(2, 6)}
 	nodes := []string{"", "node7", "self", "127.0.0.1", "far", "both", "fi_sockaddr_in6://[fe80::9%eth0]:1"}

@@ -13,13 +13,15 @@ const (
 // KeyNotAvail is FI_KEY_NOTAVAIL.
 const KeyNotAvail uint64 = math.MaxUint64
 
-// SharedContext as a context count asks for shared transmit or receive contexts (FI_SHARED_CONTEXT).
+// SharedContext as a number of contexts asks for shared transmit or receive contexts (FI_SHARED_CONTEXT).
 const SharedContext = math.MaxInt
 
-// AVAuthKey as DomainAttr.AuthKeySize takes authorization keys from the address vectors that endpoints are bound to (FI_AV_AUTH_KEY, fi_domain(3)).
+// AVAuthKey as DomainAttr.AuthKeySize means that authorization keys are in the address vectors that endpoints are
+// bound to (FI_AV_AUTH_KEY, fi_domain(3)).
 const AVAuthKey = math.MaxInt
 
-// MaxAuthKey is the longest authorization key, bytes. A key may have any length from 1 on; it must be hard to guess, which 16 random bytes are.
+// MaxAuthKey is the length of the longest authorization key, in bytes. A key must be hard to guess: use 16 random
+// bytes or more.
 const MaxAuthKey = 64
 
 // MaxSize stands for SIZE_MAX in size attributes.
@@ -28,31 +30,31 @@ const MaxSize = math.MaxInt
 // Version is an API version, major<<16 | minor (FI_VERSION, fabric.h).
 type Version uint32
 
-// V makes a Version, as FI_VERSION(major, minor).
+// V returns a Version (FI_VERSION(major, minor)).
 func V(major, minor int) Version { return Version(major<<16 | minor&0xffff) }
 
-// Major is the major number (FI_MAJOR).
+// Major returns the major number (FI_MAJOR).
 func (v Version) Major() int { return int(v >> 16) }
 
-// Minor is the minor number (FI_MINOR).
+// Minor returns the minor number (FI_MINOR).
 func (v Version) Minor() int { return int(v & 0xffff) }
 
 // LibraryVersion is the API version that this module implements (fi_version(3)).
 var LibraryVersion = V(2, 6)
 
-// ProviderVersion is what this module's providers give as their version: native's of the same API (OFI_VERSION_DEF_PROV), so that version checks of
-// applications work.
+// ProviderVersion is the version of this module's providers: that of native's providers of the same API
+// (OFI_VERSION_DEF_PROV), so that version checks of applications work.
 var ProviderVersion = V(206, 0)
 
-// Info describes one way to communicate: the result of GetInfo, and the hints given to it (struct fi_info, fi_getinfo(3)). The attribute pointers
-// are never nil in a result; in hints, nil means "anything".
+// Info describes one way to communicate: the result of GetInfo, and the hints given to it (struct fi_info,
+// fi_getinfo(3)). The attribute pointers are never nil in a result; in hints, nil means "anything".
 type Info struct {
 	Caps       Caps
 	Mode       Mode
 	AddrFormat AddrFormat
 	SrcAddr    Addr
 	DestAddr   Addr
-	Handle     Handle // what an endpoint opened from this Info takes over: the connection request of an EventConnReq
+	Handle     Handle // an endpoint that is opened with this Info takes it over: the connection request of an EventConnReq
 	Tx         *TxAttr
 	Rx         *RxAttr
 	EP         *EPAttr
@@ -62,11 +64,12 @@ type Info struct {
 	below      *Info
 }
 
-// Below returns what a layer's Info stands on: an Info of the provider below it. It is nil for a core provider's Info. The caller must not change it.
+// Below returns the Info of the provider below a layer, nil for a core provider's Info. The caller must not change
+// it.
 func (i *Info) Below() *Info { return i.below }
 
-// Lower returns a copy of Below for opening what a layer's endpoint stands on: with the source address and the traffic class that i has now, which the
-// application may have changed since GetInfo.
+// Lower returns a copy of Below for the endpoint below a layer's. It has the source address and the traffic class
+// of i, which the application may have changed since GetInfo.
 func (i *Info) Lower() *Info {
 	l := i.below.Dup()
 	l.SrcAddr = i.SrcAddr
@@ -76,7 +79,7 @@ func (i *Info) Lower() *Info {
 	return l
 }
 
-// Handle is an object carried by an Info (fi_info.handle): a pending connection request or a passive endpoint.
+// Handle is an object in an Info (fi_info.handle): a pending connection request or a passive endpoint.
 type Handle any
 
 // TxAttr is struct fi_tx_attr (fi_endpoint(3)). Sizes are bytes, Size counts operations.
@@ -118,7 +121,7 @@ type EPAttr struct {
 	MemTagFormat    uint64
 	TxCtxCnt        int
 	RxCtxCnt        int
-	AuthKey         []byte // who may meet the endpoint; nil for that of the domain
+	AuthKey         []byte // peers need it to communicate with the endpoint; nil for the domain's
 	AuthKeySize     int    // as in DomainAttr; 0 in a domain with AVAuthKey
 }
 
@@ -146,12 +149,12 @@ type DomainAttr struct {
 	MRIOVLimit      int
 	Caps            Caps
 	Mode            Mode
-	AuthKey         []byte // of endpoints and regions that have none of their own; nil for none
-	AuthKeySize     int    // in a result the longest key there may be, in bytes, 0 where there are no keys; AVAuthKey: the keys are in the vectors
+	AuthKey         []byte // the default of endpoints and regions; nil for no key
+	AuthKeySize     int    // in a result: longest key, in bytes, 0 if there are no keys, or AVAuthKey: the keys are in the vectors
 	MaxErrData      int
 	MRCnt           int
 	TClass          TrafficClass
-	MaxEPAuthKey    int // keys that an endpoint of a domain with AVAuthKey can have
+	MaxEPAuthKey    int // largest number of keys of an endpoint in a domain with AVAuthKey
 	MaxGroupID      uint32
 	MaxCntrValue    uint64
 	MaxErrCntrValue uint64
@@ -176,7 +179,7 @@ type NIC struct {
 // DeviceAttr is struct fi_device_attr.
 type DeviceAttr struct{ Name, DeviceID, DeviceVersion, VendorID, Driver, Firmware string }
 
-// BusAttr is struct fi_bus_attr; PCI is meaningful when IsPCI.
+// BusAttr is struct fi_bus_attr. PCI is valid if IsPCI is set.
 type BusAttr struct {
 	IsPCI                      bool
 	PCIDomain                  uint16
@@ -192,7 +195,7 @@ const (
 	LinkUp                       // FI_LINK_UP
 )
 
-// LinkAttr is struct fi_link_attr. MTU is bytes, Speed bits per second.
+// LinkAttr is struct fi_link_attr. MTU is in bytes, Speed in bits per second.
 type LinkAttr struct {
 	Address     string
 	MTU         int
@@ -201,12 +204,12 @@ type LinkAttr struct {
 	NetworkType string
 }
 
-// NewHints returns an Info with every attribute present and zero, as fi_allocinfo(3): ready to be filled in as hints.
+// NewHints returns an Info with all attributes present and zero, ready to be filled in as hints (fi_allocinfo(3)).
 func NewHints() *Info {
 	return &Info{Tx: &TxAttr{}, Rx: &RxAttr{}, EP: &EPAttr{}, Domain: &DomainAttr{}, Fabric: &FabricAttr{}}
 }
 
-// Dup returns a deep copy of i (fi_dupinfo(3)). Open objects referred to by i are shared, not copied. Dup of nil is NewHints.
+// Dup returns a deep copy of i (fi_dupinfo(3)). The copy refers to the same open objects. Dup of nil is NewHints.
 func (i *Info) Dup() *Info {
 	if i == nil {
 		return NewHints()

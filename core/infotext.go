@@ -6,11 +6,12 @@ import (
 	"strings"
 )
 
-// The texts of Info and its attributes are fi_tostr(3)'s, field for field, so that what people know how to read (and their scripts) from fi_info -v
-// works. Two differences to the structures behind it show: sizes that are unlimited print as SIZE_MAX although Go's int ends at half of it, and
-// fields for accelerators, which do not exist here, print as empty.
+// This file prints Info and its attributes as fi_tostr(3) does, field for field, so that scripts that read the
+// output of fi_info -v work. There are two differences in the structures: unlimited sizes print as SIZE_MAX,
+// although Go's int ends at half of it, and fields for accelerators, which gofabric does not support, print as
+// empty.
 
-// infoWriter builds indented "name: value" lines.
+// infoWriter writes indented "name: value" lines.
 type infoWriter struct {
 	strings.Builder
 	indent string
@@ -27,7 +28,7 @@ func (w *infoWriter) size(name string, v int)    { w.line("%s: %d", name, cSize(
 func (w *infoWriter) hex(name string, v uint64)  { w.line("%s: 0x%x", name, v) }
 func (w *infoWriter) text(name string, v string) { w.line("%s: %s", name, v) }
 
-// cSize is a size as C has it: the largest int stands for SIZE_MAX.
+// cSize returns a size as C has it: the largest int stands for SIZE_MAX.
 func cSize(v int) uint64 {
 	if v == MaxSize {
 		return math.MaxUint64
@@ -43,7 +44,7 @@ func (w *infoWriter) ctxCount(name string, v int) {
 	w.size(name, v)
 }
 
-// object prints an open object as %p does: its address means nothing to a reader, whether there is one does.
+// object prints an open object. native prints its address; only whether there is one means something to a reader.
 func (w *infoWriter) object(name string, present bool) {
 	if present {
 		w.text(name, "(open)")
@@ -65,7 +66,7 @@ func (w *infoWriter) section(title string, present bool, fields func()) {
 	w.indent = old
 }
 
-// nullable is a C string's %s: an empty one is a null pointer here.
+// nullable is %s of a C string: an empty string is a null pointer here.
 func nullable(s string) string {
 	if s == "" {
 		return "(null)"
@@ -73,7 +74,7 @@ func nullable(s string) string {
 	return s
 }
 
-// String returns the text of fi_info -v for i (fi_tostr(3), FI_TYPE_INFO), ending in a newline.
+// String returns the text that fi_info -v prints for i (fi_tostr(3), FI_TYPE_INFO). It ends in a newline.
 func (i *Info) String() string {
 	w := &infoWriter{}
 	w.section("fi_info", i != nil, func() {
@@ -138,7 +139,8 @@ func (a *EPAttr) write(w *infoWriter) {
 	})
 }
 
-// keySize is the length of the default key, 0 without one, or what says that keys are in the vectors.
+// keySize returns the length of the default key, 0 without one, or the value that means that keys are in the
+// vectors.
 func (a *DomainAttr) keySize() int {
 	if a.AuthKeySize == AVAuthKey {
 		return AVAuthKey
@@ -235,7 +237,7 @@ var linkStateNames = []flagName{
 
 func (s LinkState) String() string { return enumString(s, linkStateNames) }
 
-// attrText renders one attribute structure as fi_tostr(3) does for its type.
+// attrText returns the text of one attribute structure, as fi_tostr(3) prints its type.
 func attrText(write func(*infoWriter)) string {
 	w := &infoWriter{}
 	write(w)

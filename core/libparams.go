@@ -1,9 +1,9 @@
 package core
 
-// StrictProfiles are the values of FI_STRICT, for the texts of parameters (docs/strict.md).
+// StrictProfiles are the values of FI_STRICT, for the descriptions of parameters (docs/strict.md).
 const StrictProfiles = "verbs, efa, efa-direct, cxi, psm3, opx, all, loose"
 
-// libraryParams are the variables of the library itself, those of native libfabric that mean something here.
+// libraryParams are the library's own variables: those of native libfabric that have a meaning here.
 var libraryParams = []Param{
 	{Name: "prefer_sysconfig", Type: ParamBool, Default: "0",
 		Help: "Let libfabric.conf win over the environment where both set a variable"},

@@ -1,18 +1,19 @@
 package core
 
-// Memory-registration modes across API versions (fi_mr(3), "MR MODE BITS"): before 1.5 a domain was FI_MR_BASIC or FI_MR_SCALABLE, since then it has
-// mode bits. A provider that can serve both lists the old names beside the bits it requires.
+// This file handles memory-registration modes across API versions (fi_mr(3), "MR MODE BITS"). Before 1.5 a domain
+// was FI_MR_BASIC or FI_MR_SCALABLE; since then it has mode bits. A provider that supports both lists the old names
+// besides the bits that it requires.
 
 // modeLocalMR is FI_LOCAL_MR, the mode bit that MRModeLocal replaced in API version 1.5.
 const modeLocalMR Mode = 1 << 55
 
 const (
 	mrOldModes = MRModeBasic | MRModeScalable
-	// mrRMATarget are the modes that matter only to targets of RMA and atomics.
+	// mrRMATarget are the modes that only matter to targets of RMA and atomics.
 	mrRMATarget = MRModeRaw | MRModeVirtAddr | MRModeProvKey | MRModeRMAEvent
 )
 
-// neededMRMode is what of a provider's mode is required given capabilities.
+// neededMRMode returns the bits of a provider's mode that these capabilities require.
 func neededMRMode(caps Caps, mode MRMode) MRMode {
 	if caps&CapHMem == 0 {
 		mode &^= MRModeHMem
@@ -26,7 +27,7 @@ func neededMRMode(caps Caps, mode MRMode) MRMode {
 	return mode &^ mrOldModes
 }
 
-// checkMRMode says why a caller's mode cannot be served, "" if it can.
+// checkMRMode returns the reason why the provider cannot be used with a caller's mode, or "".
 func checkMRMode(v Version, prov MRMode, user *Info) string {
 	asked := user.Domain.MRMode
 	switch {
@@ -56,7 +57,7 @@ func checkMRMode(v Version, prov MRMode, user *Info) string {
 	return ""
 }
 
-// alterMRMode narrows the mode that a result shows to what the caller must do.
+// alterMRMode narrows the mode in a result to what the caller must do.
 func alterMRMode(v Version, prov MRMode, caps Caps, hints *DomainAttr) MRMode {
 	var asked MRMode
 	if hints != nil {
@@ -78,7 +79,7 @@ func alterMRMode(v Version, prov MRMode, caps Caps, hints *DomainAttr) MRMode {
 	return prov
 }
 
-// neededMode adds FI_LOCAL_MR to a provider's mode for callers who use it in place of FI_MR_LOCAL.
+// neededMode adds FI_LOCAL_MR to a provider's mode for callers that use it in place of FI_MR_LOCAL.
 func neededMode(v Version, prov, user *Info) Mode {
 	if prov.Domain.MRMode&MRModeLocal != 0 && (v.Before(1, 5) || (user.Domain != nil && user.Domain.MRMode&MRModeLocal == 0)) {
 		return prov.Mode | modeLocalMR

@@ -5,15 +5,16 @@ type JoinFlags uint64
 
 // The flags of joins.
 const (
-	JoinCollective JoinFlags = 1 << 6  // FI_COLLECTIVE: what tells the two calls apart in C
-	JoinRecv       JoinFlags = 1 << 10 // FI_RECV: only receive what is sent to the group
-	JoinSend       JoinFlags = 1 << 11 // FI_SEND: only send to it
+	JoinCollective JoinFlags = 1 << 6  // FI_COLLECTIVE: the collective call; C has one call for both
+	JoinRecv       JoinFlags = 1 << 10 // FI_RECV: only receive messages to the group
+	JoinSend       JoinFlags = 1 << 11 // FI_SEND: only send to the group
 )
 
-// Join makes the endpoint a member of the multicast group at addr (fi_join, fi_cm(3)): a DGRAM endpoint with CapMulticast, ErrNoSys of others. Datagrams that
-// come to the group at the endpoint's own port number are received like others. flags is JoinSend for a member that only sends, JoinRecv for one that only
-// receives, 0 for both. addr's port number, by default the endpoint's, is where sends to the group go. EventJoinComplete follows on the endpoint's event queue, with
-// the MC and ctx.
+// Join makes the endpoint a member of the multicast group at addr (fi_join, fi_cm(3)). It is for DGRAM endpoints
+// with CapMulticast; others return ErrNoSys. The endpoint receives datagrams to the group at its own port number.
+// flags are JoinSend for a member that only sends, JoinRecv for one that only receives, 0 for both. Sends to the
+// group go to addr's port number, by default the endpoint's. EventJoinComplete follows on the endpoint's event
+// queue, with the MC and ctx.
 func (e *Endpoint) Join(addr Addr, flags JoinFlags, ctx any) (*MC, error) {
 	m, ok := e.d.(Multicaster)
 	if !ok {
@@ -23,7 +24,7 @@ func (e *Endpoint) Join(addr Addr, flags JoinFlags, ctx any) (*MC, error) {
 	return made(mc, m.Join(addr, flags, ctx, mc.stand))
 }
 
-// made is mc, or what was in its way.
+// made returns mc, or nil with the error.
 func made(mc *MC, err error) (*MC, error) {
 	if err != nil {
 		return nil, err
@@ -34,7 +35,7 @@ func made(mc *MC, err error) (*MC, error) {
 // MC is a membership in a multicast or collective group (struct fid_mc, fi_cm(3)).
 type MC struct{ d MCDriver }
 
-// stand puts the membership on its driver.
+// stand sets the membership's driver.
 func (m *MC) stand(d MCDriver) *MC {
 	m.d = d
 	return m
@@ -43,5 +44,6 @@ func (m *MC) stand(d MCDriver) *MC {
 // Close leaves the group (fi_close(3)).
 func (m *MC) Close() error { return m.d.Close() }
 
-// Addr is the group as a destination (fi_mc_addr); with multicast it goes with the flag OpMulticast where flags are given.
+// Addr returns the destination of sends to the group (fi_mc_addr). For a multicast group, calls with flags need
+// OpMulticast, too.
 func (m *MC) Addr() FIAddr { return m.d.Addr() }

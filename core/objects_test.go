@@ -191,7 +191,7 @@ func TestObjects(t *testing.T) {
 	}
 }
 
-// TestReadFrom: drivers get as many sources as entries, and none when nobody asked.
+// TestReadFrom: drivers get as many sources as entries, and none if the application does not ask for them.
 func TestReadFrom(t *testing.T) {
 	n := new(notes)
 	d, err := core.NewFabric(seenFabric{notes: n}).OpenDomain(nil)

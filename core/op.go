@@ -1,6 +1,6 @@
 package core
 
-// Call is a data transfer call, as libfabric names them.
+// Call is a data transfer call, with its name in libfabric.
 type Call uint8
 
 // The calls.
@@ -38,14 +38,14 @@ const (
 	CallInjectAtomic
 )
 
-// shape is how a call writes its arguments down.
+// shape is the form of a call's arguments.
 type shape uint8
 
 const (
-	plain  shape = iota // one buffer, default flags
-	vector              // buffers, default flags
-	msg                 // buffers and flags
-	inject              // one buffer, which is the caller's again at once, and no completion
+	plain  shape = iota // one buffer, the endpoint's default flags
+	vector              // an array of buffers, the endpoint's default flags
+	msg                 // an array of buffers, and flags
+	inject              // one buffer, which may be reused when the call returns; no completion
 )
 
 var calls = [...]struct {
@@ -87,29 +87,30 @@ var calls = [...]struct {
 	CallInjectAtomic:     {"fi_inject_atomic", OpAtomic, inject, false},
 }
 
-// String is the call's name in C.
+// String returns the call's name in C.
 func (c Call) String() string { return calls[c].name }
 
-// Op is what the call does.
+// Op returns the operation of the call.
 func (c Call) Op() OpType { return calls[c].op }
 
-// OneBuffer says that the call has one buffer, Op.Buf, and one remote range, Op.RMA. Others have arrays: Op.IOV and Op.RMAIOV, but the v variants of reads and
-// writes Op.RMA.
+// OneBuffer reports whether the call has one buffer, Op.Buf, and one remote range, Op.RMA. The others have arrays,
+// Op.IOV and Op.RMAIOV, except that the v variants of reads and writes have Op.RMA.
 func (c Call) OneBuffer() bool { return calls[c].shape == plain || calls[c].shape == inject }
 
-// Default says that the call has no flags of its own: the endpoint's default flags count. It is true of neither the msg nor the inject variants.
+// Default reports whether the call uses the endpoint's default flags. The msg variants have flags of their own, and
+// the inject variants have none.
 func (c Call) Default() bool { return calls[c].shape == plain || calls[c].shape == vector }
 
-// Inject says that the call reports no completion and is done with the buffer when it returns.
+// Inject reports whether the call writes no completion and needs the buffer only until it returns.
 func (c Call) Inject() bool { return calls[c].shape == inject }
 
-// Receives says that the call posts a receive.
+// Receives reports whether the call posts a receive.
 func (c Call) Receives() bool { return calls[c].op == OpRecv || calls[c].op == OpTRecv }
 
-// Tagged says that the call is about tagged messages.
+// Tagged reports whether the call is for tagged messages.
 func (c Call) Tagged() bool { return calls[c].op == OpTSend || calls[c].op == OpTRecv }
 
-// Op is a data transfer as drivers see it. Which fields count depends on the call.
+// Op is a data transfer as drivers receive it. The call determines which fields are valid.
 type Op struct {
 	Call  Call
 	Type  Datatype // of atomics, as Operator
@@ -126,7 +127,7 @@ type Op struct {
 	IOV   [][]byte
 	Descs []Desc // of IOV
 
-	RMA    RMAIov // of atomics with one buffer, Len does not count
+	RMA    RMAIov // Len is not used for atomics with one buffer
 	RMAIOV []RMAIov
 	RMAIOC []RMAIoc // of the msg variants of atomics
 
@@ -138,12 +139,12 @@ type Op struct {
 	Trigger Condition // with the flag OpTrigger
 }
 
-// HasData says that the operation carries remote CQ data, Data.
+// HasData reports whether the operation has remote CQ data, in Data.
 func (o *Op) HasData() bool {
 	return calls[o.Call].data || o.Flags&OpRemoteCQData != 0 && !o.Call.Receives()
 }
 
-// Len is the number of bytes in the buffers.
+// Len returns the number of bytes in the buffers.
 func (o *Op) Len() int {
 	n := len(o.Buf)
 	for _, b := range o.IOV {
@@ -152,14 +153,14 @@ func (o *Op) Len() int {
 	return n
 }
 
-// Condition is a TriggeredContext as drivers see it. Cntr is nil where there was none.
+// Condition is a TriggeredContext as drivers receive it. Cntr is nil if the operation has none.
 type Condition struct {
 	Event     TriggerEvent
 	Cntr      CounterDriver
 	Threshold uint64
 }
 
-// CollOp is a collective operation as drivers see it: see Collective for what the fields mean.
+// CollOp is a collective operation as drivers receive it. The methods of Endpoint document the fields.
 type CollOp struct {
 	Op     CollectiveOp
 	Plain  bool // fi_barrier, which has no flags
@@ -169,7 +170,7 @@ type CollOp struct {
 	Root   FIAddr
 	Buf    []byte
 	Desc   Desc
-	Result []byte // of Broadcast: nil, the buffer is Buf
+	Result []byte // nil for Broadcast, which uses Buf
 
 	ResultDesc Desc
 	Count      int
@@ -177,19 +178,19 @@ type CollOp struct {
 	Ctx        OpContext
 }
 
-// Work is deferred work as drivers see it (DeferredWork).
+// Work is deferred work as drivers receive it (DeferredWork).
 type Work struct {
 	Ctx        OpContext
 	Threshold  uint64
 	Triggering CounterDriver
 	Completion CounterDriver // nil for none
 
-	// A transfer: at EP, an EndpointDriver or for receives an SRXDriver. Op is a msg variant.
+	// Either a transfer: EP is an EndpointDriver, or an SRXDriver for receives. Op is a msg variant.
 	Transfer bool
 	EP       any
 	Op       Op
 
-	// Or a change of a counter, CounterAdd or CounterSet.
+	// Or the change of a counter: CounterAdd or CounterSet.
 	Cntr   CounterDriver
 	Change CounterChange
 	Value  uint64

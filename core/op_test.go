@@ -1,6 +1,6 @@
 package core_test
 
-// What drivers get to see of the calls of endpoints and shared receive contexts.
+// This file tests the arguments that drivers receive from the calls of endpoints and shared receive contexts.
 
 import (
 	"reflect"

@@ -2,7 +2,8 @@ package core
 
 import "strings"
 
-// Error says on one line what was attempted, by which provider, on which object, towards which peer, why it failed and what to do about it:
+// Error says on one line what was attempted, by which provider, on which object, towards which peer, why it failed
+// and what to do about it:
 //
 //	fi_connect (tcp) 10.0.0.1:0 -> 10.0.0.2:7471: Connection refused (is the server running?)
 func (e *OpError) Error() string {
@@ -23,7 +24,7 @@ func (e *OpError) Error() string {
 	if e.Hint != "" {
 		b.WriteString(" (" + e.Hint + ")")
 	}
-	// One error is one line in a log, whatever a peer or a resolver put into its text.
+	// The text of a peer or a resolver must not break the line: one error is one line in a log.
 	return strings.Map(func(r rune) rune {
 		if r == '\n' || r == '\r' {
 			return ' '

@@ -31,16 +31,17 @@ func (t ParamType) String() string {
 	return "Unknown"
 }
 
-// Param defines a parameter: an environment variable FI_<PROVIDER>_<NAME>, or FI_<NAME> of the library itself when Provider is empty.
+// Param defines a parameter: an environment variable FI_<PROVIDER>_<NAME>, or FI_<NAME> of the library itself when
+// Provider is empty.
 type Param struct {
 	Provider string
 	Name     string
 	Type     ParamType
-	Default  string // as it would be written in the environment; "" if there is none or it is computed
+	Default  string // as in the environment; "" if there is none or it is computed
 	Help     string
 }
 
-// Var is the name of the parameter's variable, such as FI_TCP_IFACE.
+// Var returns the name of the parameter's variable, such as FI_TCP_IFACE.
 func (p Param) Var() string { return paramVar(p.Provider, p.Name) }
 
 func paramVar(provider, name string) string {
@@ -50,16 +51,16 @@ func paramVar(provider, name string) string {
 	return "FI_" + strings.ToUpper(name)
 }
 
-// ParamValue is a parameter with what is set at present.
+// ParamValue is a parameter with its present setting.
 type ParamValue struct {
 	Param
-	Value string // what is set; "" when Set is false
+	Value string // the setting; "" if Set is false
 	Set   bool
 	From  string // "environment" or "libfabric.conf"
 }
 
-// Params are the parameters of a process: definitions, the environment and the configuration file. It reads neither by itself. A nil *Params has no
-// settings. Define before use by several goroutines; reading is safe from any.
+// Params are the parameters of a process: definitions, the environment and the configuration file. It reads neither
+// by itself. A nil *Params has no settings. Call Define before several goroutines use it. Any goroutine may read.
 type Params struct {
 	lookup     func(string) (string, bool)
 	conf       map[string]string
@@ -68,8 +69,9 @@ type Params struct {
 	index      map[string]int
 }
 
-// NewParams returns parameters over an environment (usually os.LookupEnv; nil for an empty one) and the content of a libfabric.conf: lines of
-// NAME=value, of which native reads the one in its sysconfdir. The environment wins over the file unless FI_PREFER_SYSCONFIG is on.
+// NewParams returns parameters over an environment and the content of a libfabric.conf. lookup is usually
+// os.LookupEnv; nil is an empty environment. conf has lines of NAME=value; native reads the file in its sysconfdir.
+// The environment takes precedence over the file unless FI_PREFER_SYSCONFIG is on.
 func NewParams(lookup func(string) (string, bool), conf string) (*Params, error) {
 	if lookup == nil {
 		lookup = func(string) (string, bool) { return "", false }
@@ -81,7 +83,8 @@ func NewParams(lookup func(string) (string, bool), conf string) (*Params, error)
 	return p, err
 }
 
-// parseConf reads NAME=value lines. Blanks around both and lines that start with # are dropped, lines without = ignored, as natively.
+// parseConf reads NAME=value lines. As in native, it drops blanks around both and lines that start with #, and
+// ignores lines without =.
 func parseConf(text string) map[string]string {
 	conf := map[string]string{}
 	for line := range strings.Lines(text) {
@@ -89,14 +92,14 @@ func parseConf(text string) map[string]string {
 		if name = strings.TrimSpace(name); !ok || name == "" || name[0] == '#' {
 			continue
 		}
-		if _, dup := conf[name]; !dup { // the first one counts, as natively
+		if _, dup := conf[name]; !dup { // the first one counts, as in native
 			conf[name] = strings.TrimSpace(value)
 		}
 	}
 	return conf
 }
 
-// Define adds parameters. Defining one twice replaces it.
+// Define adds parameters. A second definition of a parameter replaces the first.
 func (p *Params) Define(defs ...Param) {
 	for _, d := range defs {
 		if i, ok := p.index[d.Var()]; ok {
@@ -121,7 +124,7 @@ func (p *Params) All() []ParamValue {
 	return all
 }
 
-// raw returns a variable's setting and where it came from; "" if it is not set.
+// raw returns a variable's setting and its source, or "" if it is not set.
 func (p *Params) raw(name string) (value, from string) {
 	if p == nil {
 		return "", ""
@@ -143,7 +146,8 @@ func (p *Params) Lookup(provider, name string) (string, bool) {
 	return v, from != ""
 }
 
-// String returns a parameter's setting, or else its default. The error is always nil; it makes the getters alike.
+// String returns a parameter's setting, or its default. The error is always nil, for the same signature as the
+// other getters.
 func (p *Params) String(provider, name string) (string, error) {
 	v, _ := p.value(provider, name)
 	return v, nil
@@ -160,7 +164,8 @@ func (p *Params) value(provider, name string) (value, from string) {
 	return value, from
 }
 
-// Int returns a parameter as a number (decimal, 0x, or octal with a leading 0), 0 if neither set nor given a default. The error names the variable.
+// Int returns a parameter as a number (decimal, 0x, or octal with a leading 0), or 0 if it has no setting and no
+// default. The error names the variable.
 func (p *Params) Int(provider, name string) (int, error) {
 	s, from := p.value(provider, name)
 	if s == "" {
@@ -173,7 +178,7 @@ func (p *Params) Int(provider, name string) (int, error) {
 	return int(n), nil
 }
 
-// Size returns a parameter as a number of bytes or things. As natively -1 is unlimited, SIZE_MAX as well; that is MaxSize here.
+// Size returns a parameter as a size or number. As in native, -1 and SIZE_MAX are unlimited, which is MaxSize here.
 func (p *Params) Size(provider, name string) (int, error) {
 	s, from := p.value(provider, name)
 	s = strings.TrimSpace(s)

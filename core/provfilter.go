@@ -5,7 +5,8 @@ import (
 	"strings"
 )
 
-// provFilter is FI_PROVIDER (fabric(7)): a list of provider names that are the only ones allowed, or with ^ in front of the list, those forbidden.
+// provFilter is FI_PROVIDER (fabric(7)): a list of the only allowed provider names, or, with ^ before the list, of
+// the forbidden ones.
 type provFilter struct {
 	text    string
 	negated bool
@@ -30,8 +31,8 @@ func (f *provFilter) lists(name string) bool {
 	return slices.ContainsFunc(f.names, func(n string) bool { return sameName(n, name) })
 }
 
-// refuses says why a stack is not allowed, "" if it is. A name matches a stack in full, or its core provider: "tcp" allows "tcp;ofi_rxm" too. A
-// forbidden layer is forbidden over any core provider.
+// refuses returns the reason why a stack is not allowed, or "". A name matches a whole stack, or its core provider:
+// "tcp" allows "tcp;ofi_rxm", too. A forbidden layer is forbidden over any core provider.
 func (f *provFilter) refuses(s stack) string {
 	if len(f.names) == 0 {
 		return ""
@@ -46,7 +47,8 @@ func (f *provFilter) refuses(s stack) string {
 	return ""
 }
 
-// refusesProvider is the filter for a list of providers (FI_PROV_ATTR_ONLY): positive lists concern core providers only.
+// refusesProvider is refuses for a list of providers (FI_PROV_ATTR_ONLY): positive lists concern core providers
+// only.
 func (f *provFilter) refusesProvider(p Provider) bool {
 	if len(f.names) == 0 || (!f.negated && isLayer(p)) {
 		return false
@@ -61,7 +63,8 @@ func (f *provFilter) refusesProvider(p Provider) bool {
 	return hit == f.negated
 }
 
-// named adds the stacks that a positive filter names in full and that do not exist unasked, such as "udp;fault;ofi_rxd".
+// named adds the stacks that a positive filter names in full and that do not exist otherwise, such as
+// "udp;fault;ofi_rxd".
 func (f *provFilter) named(r *Registry, found []stack) []stack {
 	if f.negated {
 		return found
@@ -72,7 +75,7 @@ func (f *provFilter) named(r *Registry, found []stack) []stack {
 		}
 		more, err := r.named(n)
 		if err != nil {
-			continue // reported by misspelled
+			continue // misspelled reports it
 		}
 		for _, s := range more {
 			if !slices.ContainsFunc(found, func(have stack) bool { return have.name() == s.name() }) {
@@ -83,7 +86,7 @@ func (f *provFilter) named(r *Registry, found []stack) []stack {
 	return found
 }
 
-// misspelled returns what is wrong with names in the filter.
+// misspelled returns the reasons for the unknown names in the filter.
 func (f *provFilter) misspelled(r *Registry) []Refusal {
 	var bad []Refusal
 	for _, n := range f.names {

@@ -5,16 +5,17 @@ import (
 	"slices"
 )
 
-// Refusal says why GetInfo does not return something: a stack of providers as a whole, one of its kinds of endpoint, or one of its interfaces.
+// Refusal is the reason why GetInfo does not return a stack of providers, one of its kinds of endpoint, or one of
+// its interfaces.
 type Refusal struct {
 	Provider  string // the stack's name, such as "tcp;ofi_rxm"
-	Interface string // "" if the reason holds for all
-	EPType    EPType // EPTypeUnspec if the reason holds for all
-	Reason    string // names the field, what was asked for and what is offered
+	Interface string // "" if the reason is the same for all
+	EPType    EPType // EPTypeUnspec if the reason is the same for all
+	Reason    string // the field, what was asked for and what is offered
 	stage     int
 }
 
-// String is one line for ofi info --why.
+// String returns a line for ofi info --why.
 func (r Refusal) String() string {
 	s := r.Provider
 	if r.EPType != EPTypeUnspec {
@@ -26,7 +27,7 @@ func (r Refusal) String() string {
 	return s + ": " + r.Reason
 }
 
-// refusals collects each reason once.
+// refusals collects reasons, each once.
 type refusals struct{ list []Refusal }
 
 func (rs *refusals) add(r Refusal) {
@@ -35,7 +36,7 @@ func (rs *refusals) add(r Refusal) {
 	}
 }
 
-// hint is a sentence with the refusal that came closest to being a result.
+// hint returns a sentence with the refusal of the highest stage.
 func (rs *refusals) hint() string {
 	if len(rs.list) == 0 {
 		return "no provider is available"

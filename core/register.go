@@ -6,19 +6,22 @@ import (
 	"slices"
 )
 
-// Registration is how a provider package makes itself known to the program that imports it, as drivers do with database/sql. The root package opens what is registered:
+// Registration describes a provider package to the program that imports it, as drivers of database/sql do. The root
+// package opens the registered providers:
 //
 //	import _ "gofabric/provider/tcp"
 type Registration struct {
 	// Name is the provider's name, such as "tcp".
 	Name string
-	// Rank orders the results of GetInfo, the lowest first; native's order is layers (RankLayer), then udp, then tcp. Those of the same rank are in the order of their names.
+	// Rank orders the results of GetInfo, the lowest first. Native's order is layers, then udp, then tcp. Providers
+	// of the same rank are in the order of their names.
 	Rank int
-	// New makes the provider for a process, with the process' parameters, and with what resolves names and knows the machine's interfaces.
+	// New returns the provider for a process. params are the process' parameters. host resolves names and lists the
+	// machine's interfaces.
 	New func(params *Params, host Host) (Provider, error)
 }
 
-// Ranks of this module's providers. A provider of others that says nothing comes after them.
+// The ranks of this module's providers. A third-party provider without a rank has 0, which is behind them.
 const (
 	RankReliableLayer = -50 + 10*iota // ofi_rxm
 	RankDatagramLayer                 // ofi_rxd
@@ -32,8 +35,8 @@ var registered struct {
 	hook      func(*Params) (Hook, error)
 }
 
-// Register adds a provider to those that the root package opens. It is for init functions, and it panics if the name is taken. Registries that are made with NewRegistry do
-// not ask for it.
+// Register adds a provider to those that the root package opens. Call it in init functions. It panics if the name
+// is taken. Registries of NewRegistry do not use it.
 func Register(r Registration) {
 	if r.New == nil || slices.ContainsFunc(registered.providers, func(o Registration) bool { return sameName(o.Name, r.Name) }) {
 		panic(fmt.Sprintf("core.Register: provider %q is registered twice, or has no New", r.Name))
@@ -42,11 +45,12 @@ func Register(r Registration) {
 	slices.SortFunc(registered.providers, func(a, b Registration) int { return cmp.Or(a.Rank-b.Rank, cmp.Compare(a.Name, b.Name)) })
 }
 
-// Registered returns what was registered, in the order of preference.
+// Registered returns the registrations in the order of preference.
 func Registered() []Registration { return slices.Clone(registered.providers) }
 
-// RegisterHook sets what makes the hook above all stacks of the root package (strict mode): nil of it is no hook. It is for init functions; there is one.
+// RegisterHook sets the function that returns the hook above all stacks of the root package (strict mode). A nil
+// hook means none. Call it in an init function; a program has one hook.
 func RegisterHook(make func(*Params) (Hook, error)) { registered.hook = make }
 
-// RegisteredHook returns what RegisterHook was given, nil if the program has no such hook.
+// RegisteredHook returns the argument of RegisterHook, nil if the program has no hook.
 func RegisteredHook() func(*Params) (Hook, error) { return registered.hook }

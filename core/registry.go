@@ -6,11 +6,12 @@ import (
 	"strings"
 )
 
-// Registry is the set of providers that GetInfo chooses from. Registries are values that a composition root makes; the root package makes its own of what is registered (Register).
-// Their order is the order of preference in results: native's is layers first, then udp, then tcp.
+// Registry is the set of providers that GetInfo chooses from. A program can make several; the root package makes
+// one of the registered providers (Register). Their order is the order of preference in results: in native, layers
+// come first, then udp, then tcp.
 type Registry struct {
 	providers []Provider
-	hook      Hook              // nil but for SetHook
+	hook      Hook              // nil without SetHook
 	absent    map[string]string // see SetAbsent
 }
 
@@ -22,10 +23,11 @@ func NewRegistry(providers ...Provider) *Registry {
 // Providers returns the providers in order of preference.
 func (r *Registry) Providers() []Provider { return slices.Clone(r.providers) }
 
-// SetAbsent says of providers, by name, what a program has to do to have them. Errors that name such a provider repeat it. Call it before r is used.
+// SetAbsent sets, for provider names, what a program has to do to have these providers. Errors that name such a
+// provider repeat it. Call it before r is used.
 func (r *Registry) SetAbsent(how map[string]string) { r.absent = how }
 
-// Lookup returns the provider of a name, nil if there is none. Names are compared without regard to case, as in libfabric.
+// Lookup returns the provider of a name, nil if there is none. It ignores case, as libfabric does.
 func (r *Registry) Lookup(name string) Provider {
 	for _, p := range r.providers {
 		if sameName(p.Name(), name) {
@@ -49,7 +51,7 @@ func (r *Registry) Params() []Param {
 // stack is a core provider and the layers above it, from the bottom up.
 type stack []Provider
 
-// name is the stack's name: "udp;ofi_rxd".
+// name returns the stack's name: "udp;ofi_rxd".
 func (s stack) name() string {
 	names := make([]string, len(s))
 	for i, p := range s {
@@ -74,7 +76,8 @@ func namedOnly(p Provider) bool {
 	return ok && n.NamedOnly()
 }
 
-// automatic returns the stacks that exist without being named: every core provider, and every layer over every core provider.
+// automatic returns the stacks that exist without a provider name: every core provider, and every layer over every
+// core provider.
 func (r *Registry) automatic() []stack {
 	var all []stack
 	for _, p := range r.providers {
@@ -88,7 +91,7 @@ func (r *Registry) automatic() []stack {
 	return all
 }
 
-// over returns the stacks of a layer over each core provider, with named those too that take no layers unasked.
+// over returns the stacks of a layer over each core provider. With named, NamedOnly providers are included.
 func (r *Registry) over(layer Provider, named bool) []stack {
 	var all []stack
 	for _, p := range r.providers {
@@ -99,8 +102,9 @@ func (r *Registry) over(layer Provider, named bool) []stack {
 	return all
 }
 
-// named returns the stacks that a provider name means (fi_getinfo(3), "prov_name"): a core provider and what layers over it by itself; a layer over any
-// core provider; or exactly "core;layer;...". Trailing ^name exclude. "" means all.
+// named returns the stacks that a provider name selects (fi_getinfo(3), "prov_name"): a core provider with the
+// layers over it; a layer over any core provider; or exactly "core;layer;...". A trailing ^name excludes. ""
+// selects all.
 func (r *Registry) named(name string) ([]stack, error) {
 	var parts, excluded []string
 	for part := range strings.SplitSeq(name, ";") {
@@ -158,7 +162,7 @@ func (r *Registry) combine(parts []string) ([]stack, error) {
 	return []stack{s}, nil
 }
 
-// unknown says that a name is none, and which comes closest.
+// unknown returns the error for an unknown name, with the most similar known name.
 func (r *Registry) unknown(name string) error {
 	var known []string
 	best, distance := "", 2+len(name)/2
@@ -177,7 +181,7 @@ func (r *Registry) unknown(name string) error {
 	return fmt.Errorf("%s (there are: %s)", text, strings.Join(known, " "))
 }
 
-// editDistance is the Levenshtein distance; long names count as far from everything.
+// editDistance returns the Levenshtein distance. Long names have a large distance from all others.
 func editDistance(a, b string) int {
 	if len(a) > 64 || len(b) > 64 {
 		return 64
@@ -201,8 +205,8 @@ func editDistance(a, b string) int {
 	return row[len(b)]
 }
 
-// OpenFabric opens the fabric of an Info from GetInfo (fi_fabric(3)): that of the core provider, and over it those of the layers that its provider name
-// lists.
+// OpenFabric opens the fabric of an Info from GetInfo (fi_fabric(3)): the core provider's, and over it the fabrics
+// of the layers that the provider name lists.
 func OpenFabric(r *Registry, info *Info) (*Fabric, error) {
 	const op = "fi_fabric"
 	if info == nil || info.Fabric == nil || info.Fabric.ProvName == "" {
@@ -220,7 +224,7 @@ func OpenFabric(r *Registry, info *Info) (*Fabric, error) {
 		}
 		s = append(s, p)
 	}
-	// The Infos from the top down: each layer's knows the one it stands on.
+	// The Infos from the top down: a layer's Info refers to the one below.
 	infos := make([]*Info, len(s))
 	for i := len(s) - 1; i >= 0; i-- {
 		if infos[i] = info; i == 0 {

@@ -1,6 +1,6 @@
 package core
 
-// Remark says how something of what GetInfo returns is done, where there is more than one way.
+// Remark says how a provider does something that GetInfo returned, if there is more than one way.
 type Remark struct {
 	Provider  string
 	Interface string
@@ -8,7 +8,7 @@ type Remark struct {
 	Text      string
 }
 
-// String is one line for ofi info --why.
+// String returns a line for ofi info --why.
 func (r Remark) String() string {
 	return Refusal{Provider: r.Provider, Interface: r.Interface, EPType: r.EPType, Reason: r.Text}.String()
 }

@@ -1,7 +1,7 @@
 package core
 
-// OpContext identifies an operation: an integer of the caller's choosing that comes back in its completion, CQEntry.Ctx (op_context, fi_cq(3)). C callers store
-// a pointer in it.
+// OpContext identifies an operation: an integer that the caller chooses and that its completion reports in
+// CQEntry.Ctx (op_context, fi_cq(3)). C callers store a pointer in it.
 type OpContext uint64
 
 // MsgArgs are the arguments of SendMsg and RecvMsg (struct fi_msg, fi_msg(3)).
@@ -12,7 +12,7 @@ type MsgArgs struct {
 	Ctx  OpContext
 	Data uint64 // remote CQ data, with OpRemoteCQData
 
-	Trigger *TriggeredContext // with the flag OpTrigger, of operations on endpoints with CapTrigger; so below
+	Trigger *TriggeredContext // with OpTrigger, on endpoints with CapTrigger; likewise in the other structures
 }
 
 // TaggedArgs are the arguments of TSendMsg and TRecvMsg (struct fi_msg_tagged, fi_tagged(3)).
@@ -28,7 +28,7 @@ type TaggedArgs struct {
 	Trigger *TriggeredContext
 }
 
-// RMAIov is a range of remote memory (struct fi_rma_iov, fi_rma(3)). Len is bytes.
+// RMAIov is a range of remote memory (struct fi_rma_iov, fi_rma(3)). Len is in bytes.
 type RMAIov struct {
 	Addr uint64
 	Len  uint64
@@ -47,7 +47,7 @@ type RMAArgs struct {
 	Trigger *TriggeredContext
 }
 
-// poster makes the plain calls of drivers that have no calls of their own for them.
+// poster has the plain calls for drivers that only implement Post.
 type poster struct{ d interface{ Post(Op) error } }
 
 func (p poster) Send(buf []byte, desc Desc, dest FIAddr, ctx OpContext) error {
@@ -74,7 +74,7 @@ func (p poster) TRecv(buf []byte, desc Desc, src FIAddr, tag, ignore uint64, ctx
 	return p.d.Post(Op{Call: CallTRecv, Buf: buf, Desc: desc, Addr: src, Tag: tag, Ignore: ignore, Ctx: ctx})
 }
 
-// Receiver is the receives of an Endpoint or a SharedRx, for code that does not care which.
+// Receiver has the receive calls that Endpoint and SharedRx share.
 type Receiver interface {
 	PlainReceiver
 	RecvV(iov [][]byte, desc []Desc, src FIAddr, ctx OpContext) error
@@ -88,10 +88,10 @@ type Receiver interface {
 
 var _, _ Receiver = (*Endpoint)(nil), (*SharedRx)(nil)
 
-// receives is the receive calls of an endpoint or a shared receive context.
+// receives implements the receive calls of an endpoint or a shared receive context.
 type receives struct {
 	post interface{ Post(Op) error }
-	rx   PlainReceiver // the driver, if it is one
+	rx   PlainReceiver // the driver if it is a PlainReceiver, else a poster
 }
 
 func receivesOf(d interface{ Post(Op) error }) receives {
@@ -101,8 +101,8 @@ func receivesOf(d interface{ Post(Op) error }) receives {
 	return receives{d, poster{d}}
 }
 
-// Recv posts a buffer for one message (fi_recv, fi_msg(3)). src selects a sender where CapDirectedRecv is enabled, else it is ignored. ErrAgain means that the
-// receive queue is full: read completions and try again.
+// Recv posts a buffer for one message (fi_recv, fi_msg(3)). src selects a sender if CapDirectedRecv is enabled;
+// else it is ignored. ErrAgain means that the receive queue is full: read completions and try again.
 func (r *receives) Recv(buf []byte, desc Desc, src FIAddr, ctx OpContext) error {
 	return r.rx.Recv(buf, desc, src, ctx)
 }
@@ -117,7 +117,8 @@ func (r *receives) RecvMsg(m *MsgArgs, flags OpFlags) error {
 	return r.post.Post(Op{Call: CallRecvMsg, IOV: m.IOV, Descs: m.Desc, Addr: m.Addr, Ctx: m.Ctx, Flags: flags, Trigger: m.Trigger.driver()})
 }
 
-// TRecv posts a buffer for one tagged message (fi_trecv, fi_tagged(3)): one of tag t matches when (tag^t)&^ignore == 0.
+// TRecv posts a buffer for one tagged message (fi_trecv, fi_tagged(3)). A message of tag t matches if
+// (tag^t)&^ignore == 0.
 func (r *receives) TRecv(buf []byte, desc Desc, src FIAddr, tag, ignore uint64, ctx OpContext) error {
 	return r.rx.TRecv(buf, desc, src, tag, ignore, ctx)
 }
@@ -153,7 +154,7 @@ func (e *Endpoint) SendData(buf []byte, desc Desc, data uint64, dest FIAddr, ctx
 	return e.d.Post(Op{Call: CallSendData, Buf: buf, Desc: desc, Data: data, Addr: dest, Ctx: ctx})
 }
 
-// Inject sends a message of at most the inject size, bytes, without a completion (fi_inject, fi_msg(3)).
+// Inject sends a message without a completion (fi_inject, fi_msg(3)). It has at most TxAttr.InjectSize bytes.
 func (e *Endpoint) Inject(buf []byte, dest FIAddr) error { return e.tx.Inject(buf, dest) }
 
 // InjectData is Inject with remote CQ data (fi_injectdata, fi_msg(3)).
@@ -229,7 +230,7 @@ func (e *Endpoint) WriteData(buf []byte, desc Desc, data uint64, dest FIAddr, ad
 	return e.d.Post(Op{Call: CallWriteData, Buf: buf, Desc: desc, Data: data, Addr: dest, RMA: RMAIov{addr, uint64(len(buf)), key}, Ctx: ctx})
 }
 
-// InjectWrite is Write of at most the inject size, bytes, without a completion (fi_inject_write, fi_rma(3)).
+// InjectWrite is Write of at most TxAttr.InjectSize bytes, without a completion (fi_inject_write, fi_rma(3)).
 func (e *Endpoint) InjectWrite(buf []byte, dest FIAddr, addr, key uint64) error {
 	return e.d.Post(Op{Call: CallInjectWrite, Buf: buf, Addr: dest, RMA: RMAIov{addr, uint64(len(buf)), key}})
 }

@@ -1,27 +1,28 @@
 package core
 
-// Triggered operations and deferred work (fi_trigger(3)): operations that wait for a counter.
+// This file has triggered operations and deferred work (fi_trigger(3)): operations that start when a counter
+// reaches a value.
 
-// TriggerEvent is what a triggered operation waits for (enum fi_trigger_event, fi_trigger(3)).
+// TriggerEvent is the event that starts a triggered operation (enum fi_trigger_event, fi_trigger(3)).
 type TriggerEvent uint32
 
-// TriggerThreshold waits for a counter to reach a value. TriggerXPU, of other processors than the host's, no provider here offers.
+// TriggerThreshold waits for a counter to reach a value. TriggerXPU is for accelerators; no provider here has it.
 const (
 	TriggerThreshold TriggerEvent = iota // FI_TRIGGER_THRESHOLD
 	TriggerXPU                           // FI_TRIGGER_XPU
 )
 
-// TriggeredContext says what an operation posted with OpTrigger waits for (struct fi_triggered_context,
-// fi_trigger(3)): that the count of successes of Cntr, a counter of the same domain, reaches Threshold. In C it takes
-// the place of the operation's context. Here it stands beside Ctx, which completions report as usual. It may be
-// reused when the call returns.
+// TriggeredContext says what an operation that is posted with OpTrigger waits for (struct fi_triggered_context,
+// fi_trigger(3)): the number of successes of Cntr, a counter of the same domain, reaches Threshold. In C it
+// replaces the operation's context. Here the operation also has Ctx, which completions report as usual. The
+// structure may be reused when the call returns.
 type TriggeredContext struct {
 	EventType TriggerEvent
 	Cntr      *Counter
 	Threshold uint64
 }
 
-// driver is t as drivers see it.
+// driver returns t as drivers receive it.
 func (t *TriggeredContext) driver() Condition {
 	if t == nil {
 		return Condition{}
@@ -32,7 +33,7 @@ func (t *TriggeredContext) driver() Condition {
 // OpType is the operation of deferred work (enum fi_op_type, fi_trigger(3)).
 type OpType uint32
 
-// The eleven kinds. Each uses the field of DeferredWork that is named behind it.
+// The kinds of operations. Behind each is the field of DeferredWork that it uses.
 const (
 	OpRecv          OpType = iota // Msg
 	OpSend                        // Msg
@@ -47,8 +48,8 @@ const (
 	OpCntrAdd                     // Cntr
 )
 
-// OpMsg is an OpRecv or OpSend (struct fi_op_msg). EP is an Endpoint, or for receives a SharedRx. Flags are those of
-// RecvMsg and SendMsg. With OpCompletion the endpoint's queue reports the end of the operation, too.
+// OpMsg is an OpRecv or OpSend (struct fi_op_msg). EP is an Endpoint, or a SharedRx for receives. Flags are those
+// of RecvMsg and SendMsg. With OpCompletion the endpoint's queue reports the end of the operation, too.
 type OpMsg struct {
 	EP    Object
 	Msg   MsgArgs
@@ -70,7 +71,7 @@ type OpRMA struct {
 }
 
 // OpAtomicArgs is an OpAtomic, OpFetchAtomic or OpCompareAtomic (struct fi_op_atomic, fi_op_fetch_atomic,
-// fi_op_compare_atomic). Result is used by the last two, Compare by the last.
+// fi_op_compare_atomic). The last two use Result, and the last uses Compare.
 type OpAtomicArgs struct {
 	EP          *Endpoint
 	Msg         AtomicArgs
@@ -81,28 +82,29 @@ type OpAtomicArgs struct {
 	Flags       OpFlags
 }
 
-// OpCntr is an OpCntrSet or OpCntrAdd (struct fi_op_cntr): a change of the count of successes of Cntr.
+// OpCntr is an OpCntrSet or OpCntrAdd (struct fi_op_cntr): a change of the number of successes of Cntr.
 type OpCntr struct {
 	Cntr  *Counter
 	Value uint64
 }
 
-// DeferredWork is an operation that the domain starts by itself when a counter reaches a threshold (struct
-// fi_deferred_work, fi_trigger(3)).
+// DeferredWork is an operation that the domain starts when a counter reaches a threshold (struct fi_deferred_work,
+// fi_trigger(3)).
 //
-// The structure and what it points to may be reused when Domain.QueueWork returns; in C only when the work has ended.
-// The memory that the operation names is the provider's until the work has ended, and is not read before the
-// operation starts.
+// The structure and what it points to may be reused when Domain.QueueWork returns; in C, only after the work has
+// ended. The memory of the operation belongs to the provider until the work has ended. The provider does not read
+// it before the operation starts.
 type DeferredWork struct {
-	Ctx       OpContext // names the work to Domain.CancelWork: in C, the address of the structure
-	Threshold uint64    // of successes and failures of TriggeringCntr together
+	Ctx       OpContext // identifies the work for Domain.CancelWork; in C, the address of the structure
+	Threshold uint64    // sum of successes and failures of TriggeringCntr
 
 	TriggeringCntr *Counter
-	// CompletionCntr counts the end of a transfer, as a success or a failure; nil for no counter. It is nil for OpCntrSet and OpCntrAdd.
+	// CompletionCntr counts the end of a transfer, as a success or a failure. nil is no counter. It must be nil for
+	// OpCntrSet and OpCntrAdd.
 	CompletionCntr *Counter
 
 	OpType OpType
-	// The operation: one of these.
+	// The operation: one of these fields is set.
 	Msg    *OpMsg
 	Tagged *OpTagged
 	RMA    *OpRMA
@@ -110,15 +112,16 @@ type DeferredWork struct {
 	Cntr   *OpCntr
 }
 
-// QueueWork queues deferred work (FI_QUEUE_WORK, fi_trigger(3), "DEFERRED WORK QUEUES"). The error is ErrNoSys if the
-// provider or the endpoint cannot defer the operation, and ErrInval if arguments contradict each other.
+// QueueWork queues deferred work (FI_QUEUE_WORK, fi_trigger(3), "DEFERRED WORK QUEUES"). The error is ErrNoSys if
+// the provider or the endpoint cannot defer the operation, and ErrInval if arguments contradict each other.
 //
 // Work starts in the order of thresholds, and at the same threshold in the order of queueing. If it cannot start
 // because a queue is full, it starts when there is room, before later work to the same destination. The endpoint
-// reports nothing, unless OpCompletion asks for it, or the operation fails and no completion counter counts that.
+// reports the end of the work only with OpCompletion, or if the operation fails and no completion counter counts
+// the failure.
 //
-// Work that has not started keeps its counters open: closing them returns ErrBusy. Closing the endpoint drops its
-// work without a report.
+// Counters of work that has not started stay open: Close returns ErrBusy. Close of the endpoint drops its work
+// without a report.
 func (d *Domain) QueueWork(w *DeferredWork) error {
 	if w == nil {
 		return refuseWork(ErrInval, "there is no work")
@@ -134,7 +137,7 @@ func refuseWork(err error, hint string) error {
 	return &OpError{Op: "fi_control(FI_QUEUE_WORK)", Err: err, Hint: hint}
 }
 
-// fill makes the operation of w.
+// fill sets the operation of w in lower.
 func (w *DeferredWork) fill(lower *Work) error {
 	lower.Transfer = true
 	switch w.OpType {
@@ -172,7 +175,7 @@ func (w *DeferredWork) fill(lower *Work) error {
 		if o := w.Atomic; o != nil {
 			lower.EP = o.EP.driver()
 			lower.Op = o.Msg.op(CallAtomicMsg+Call(w.OpType-OpAtomic), o.Flags)
-			lower.Op.Trigger = Condition{} // the work has one
+			lower.Op.Trigger = Condition{} // the work has the condition
 			if w.OpType != OpAtomic {
 				lower.Op.Result, lower.Op.ResultDescs = o.Result, o.ResultDesc
 			}
@@ -195,7 +198,7 @@ func (w *DeferredWork) fill(lower *Work) error {
 	return ErrInval
 }
 
-// postingDriver is the driver of an endpoint or a shared receive context; nil of other objects.
+// postingDriver returns the driver of an endpoint or a shared receive context, and nil for other objects.
 func postingDriver(o Object) any {
 	switch x := o.(type) {
 	case *Endpoint:
@@ -213,5 +216,6 @@ func postingDriver(o Object) any {
 // Endpoint.Cancel cancels operations that have started.
 func (d *Domain) CancelWork(ctx OpContext) error { return d.d.CancelWork(ctx) }
 
-// FlushWork cancels all work that has not started (FI_FLUSH_WORK), or, if c is not nil, the work that waits for c.
+// FlushWork cancels all work that has not started (FI_FLUSH_WORK). If c is not nil, it only cancels the work that
+// waits for c.
 func (d *Domain) FlushWork(c *Counter) error { return d.d.FlushWork(c.counter()) }

@@ -52,7 +52,8 @@ func (w *workWorld) atomic() *core.OpAtomicArgs {
 	return &core.OpAtomicArgs{EP: w.ep, Msg: *w.args.atomic, Result: opResult, ResultDesc: opResDesc, Compare: opComp, CompareDesc: opCmpDesc, Flags: opFlags}
 }
 
-// TestQueueWork: what drivers see of deferred work of every type. Which condition it waits for is said by the work, not by the operation.
+// TestQueueWork: what drivers see of deferred work of every type. Which condition it waits for is said by the work,
+// not by the operation.
 func TestQueueWork(t *testing.T) {
 	w := newWorkWorld(t)
 	ep, srx := w.domain.ep, w.domain.srx

@@ -8,42 +8,44 @@ import (
 	"gofabric/core"
 )
 
-// The completion counter.
+// This file has the counter (fi_cntr(3)).
 
 // Counter counts completed operations (fi_cntr(3)). It implements core.CounterDriver.
 type Counter struct {
 	p    Progress
 	val  uint64
 	errs uint64
-	// wakeAt is the value that somebody sleeps for or watches for: the smallest threshold, 0 for "any change", Never if nobody does.
+	// wakeAt is the value that a sleeper or a watcher waits for: the smallest threshold, 0 for any change, Never
+	// without sleepers and watchers.
 	wakeAt uint64
 	watch  Watcher
 	w      waitState
 	bytes  bool
 	closed bool
 
-	seenVal, seenErr uint64 // what the last poll of a set reported
+	seenVal, seenErr uint64 // as the last poll of a set reported them
 
 	refs atomic.Int32
 
-	// Spin is how long Wait makes passes before it sleeps. Set it before the first Wait.
+	// Spin is the time for which Wait makes passes before it sleeps. Set it before the first Wait.
 	Spin time.Duration
 }
 
-// Never is a count that is not reached.
+// Never is a count that a counter never reaches.
 const Never = math.MaxUint64
 
-// Watcher is told when a counter gets somewhere.
+// Watcher receives a call when a counter reaches a count. Triggered operations use it (fi_trigger(3)).
 type Watcher interface {
-	// Reached takes the counts of successes and failures and returns the count of successes at which it wants to be called again, Never for not at all; it
-	// is called after every failure and every change by the application, too. It must not call the counter. Locked.
+	// Reached takes the numbers of successes and failures, and returns the number of successes at which the counter
+	// calls it again: Never for no further call. The counter also calls it after every failure and after every
+	// change by the application. Reached must not call the counter. Locked.
 	Reached(val, errs uint64) (next uint64)
 }
 
-// Counts returns successes and failures. Locked.
+// Counts returns the numbers of successes and failures. Locked.
 func (c *Counter) Counts() (val, errs uint64) { return c.val, c.errs }
 
-// Watch has w called, now for the first time. There is one watcher at a time; to call Watch again makes it look again. Locked.
+// Watch sets the watcher and calls it at once. A counter has one watcher. A second Watch calls it again. Locked.
 func (c *Counter) Watch(w Watcher) {
 	c.watch = w
 	c.wakeAt = min(c.wakeAt, w.Reached(c.val, c.errs))
@@ -67,7 +69,7 @@ func NewCounter(attr core.CntrAttr, set core.WaitDriver, p Progress) (*Counter, 
 	return c, nil
 }
 
-// Complete counts one completed operation of n bytes: 1, or n on a counter of bytes. Locked.
+// Complete counts one completed operation of n bytes: it adds 1, or n to a counter of bytes. Locked.
 func (c *Counter) Complete(n int) {
 	add := uint64(1)
 	if c.bytes {
@@ -76,14 +78,14 @@ func (c *Counter) Complete(n int) {
 	c.add(add)
 }
 
-// Inc counts n completed operations; nothing on a counter of bytes. Locked.
+// Inc counts n completed operations. It does nothing on a counter of bytes. Locked.
 func (c *Counter) Inc(n uint64) {
 	if !c.bytes {
 		c.add(n)
 	}
 }
 
-// AddBytes counts n bytes; nothing on a counter of operations. Locked.
+// AddBytes counts n bytes. It does nothing on a counter of operations. Locked.
 func (c *Counter) AddBytes(n uint64) {
 	if c.bytes {
 		c.add(n)
@@ -114,7 +116,7 @@ func (c *Counter) wake() {
 	}
 }
 
-// Value makes a pass and returns the count (fi_cntr_read(3)).
+// Value makes a pass and returns the number of completed operations (fi_cntr_read(3)).
 func (c *Counter) Value() uint64 {
 	c.p.Lock()
 	defer c.p.Unlock()
@@ -132,7 +134,7 @@ func (c *Counter) ErrValue() uint64 {
 	return c.errs
 }
 
-// Change changes a count and wakes those who wait for a change (fi_cntr_add(3) and so on).
+// Change changes a count and wakes the waiters (fi_cntr_add(3) and so on).
 func (c *Counter) Change(what core.CounterChange, v uint64) error {
 	c.p.Lock()
 	defer c.p.Unlock()
@@ -151,7 +153,7 @@ func (c *Counter) Change(what core.CounterChange, v uint64) error {
 	return nil
 }
 
-// Put is Add or Set for who holds the lock.
+// Put is Add or Set for callers that hold the lock.
 func (c *Counter) Put(v uint64, add bool) {
 	if add {
 		v += c.val
@@ -160,11 +162,13 @@ func (c *Counter) Put(v uint64, add bool) {
 	c.wake()
 }
 
-// Ref counts an object that uses the counter (an endpoint, a memory region), Unref ends it. Any goroutine.
+// Ref counts an object that uses the counter (an endpoint, a memory region). Unref ends it. Any goroutine may call
+// them.
 func (c *Counter) Ref()   { c.refs.Add(1) }
 func (c *Counter) Unref() { c.refs.Add(-1) }
 
-// Close frees the counter (fi_close(3)): ErrBusy while something is bound to it. Wait calls under way return ErrBadF.
+// Close frees the counter (fi_close(3)). The error is ErrBusy while an object is bound to it. Wait calls under way
+// return ErrBadF.
 func (c *Counter) Close() error {
 	c.p.Lock()
 	if c.closed {

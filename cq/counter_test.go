@@ -191,7 +191,7 @@ func TestWatch(t *testing.T) {
 	}
 }
 
-// silent wants to hear of every success.
+// silent asks for a call after every success.
 type silent struct{ calls int }
 
 func (s *silent) Reached(val, _ uint64) uint64 { s.calls++; return val + 1 }

@@ -7,10 +7,10 @@ import (
 	"gofabric/core"
 )
 
-// Waiting for a counter.
+// This file has the waits for a counter.
 
-// Wait waits until the count reaches threshold (fi_cntr_wait(3)). ErrAvail: the count of errors changed meanwhile. ErrTimedOut, wrapped with its cause:
-// ctx ended. ErrNoSys: the counter has no wait object.
+// Wait waits until the count reaches threshold (fi_cntr_wait(3)). It returns ErrAvail if the number of failures
+// changes meanwhile, ErrTimedOut with the cause of ctx if ctx ends, and ErrNoSys if the counter has no wait object.
 func (c *Counter) Wait(ctx context.Context, threshold uint64) error {
 	if c.w.obj == core.WaitNone {
 		return core.ErrNoSys
@@ -36,7 +36,7 @@ func (c *Counter) Wait(ctx context.Context, threshold uint64) error {
 			runtime.Gosched()
 			c.p.Lock()
 		case spin.more():
-			c.p.Unlock() // lets others post
+			c.p.Unlock() // other goroutines may post now
 			c.p.Lock()
 		default:
 			c.p.EnterWait()
@@ -49,7 +49,8 @@ func (c *Counter) Wait(ctx context.Context, threshold uint64) error {
 	}
 }
 
-// WaitFD returns the descriptor to poll for reading (FI_GETWAIT); it stays the counter's and must not be read. ErrNoData without a wait object.
+// WaitFD returns the descriptor to poll for reading (FI_GETWAIT). It belongs to the counter; do not read from it.
+// The error is ErrNoData without a wait object.
 func (c *Counter) WaitFD() (int, error) {
 	c.p.Lock()
 	defer c.p.Unlock()
@@ -59,8 +60,9 @@ func (c *Counter) WaitFD() (int, error) {
 	return c.w.fd()
 }
 
-// TryWait says whether it is safe to sleep on the counter's descriptor (fi_trywait(3)): ErrAgain if a count changed since a TryWait or a set last said
-// so. After nil the descriptor becomes readable with the next change; reading the counter ends that.
+// TryWait says whether it is safe to sleep on the counter's descriptor (fi_trywait(3)). The error is ErrAgain if a
+// count has changed since TryWait or a wait set last reported it. After nil the next change makes the descriptor
+// readable; a read of the counter ends that.
 func (c *Counter) TryWait() error {
 	if c.w.obj == core.WaitNone {
 		return core.ErrInval
@@ -87,7 +89,7 @@ func (c *Counter) TryWait() error {
 	return nil
 }
 
-// changed compares the counts to what it last reported. Locked.
+// changed compares the counts with the last reported ones. Locked.
 func (c *Counter) changed() bool {
 	if c.val == c.seenVal && c.errs == c.seenErr {
 		return false
@@ -96,7 +98,7 @@ func (c *Counter) changed() bool {
 	return true
 }
 
-// disarm ends what TryWait began. Locked.
+// disarm ends the effect of TryWait. Locked.
 func (c *Counter) disarm() {
 	if !c.w.entered {
 		return
@@ -106,7 +108,7 @@ func (c *Counter) disarm() {
 	c.p.LeaveWait()
 }
 
-// The rest is for wait and poll sets.
+// The rest of the file is for wait and poll sets.
 
 func (c *Counter) inWaitSet() *WaitSet { return c.w.set }
 

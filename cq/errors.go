@@ -6,9 +6,9 @@ import (
 	"gofabric/core"
 )
 
-// Errors of waits and of control calls.
+// This file has the errors of waits and of control calls.
 
-// waitError is the end of a wait: libfabric's number and why the wait ended. errors.Is matches both.
+// waitError ends a wait: libfabric's number and the cause. errors.Is matches both.
 type waitError struct {
 	errno core.Errno
 	cause error

@@ -8,15 +8,16 @@ import (
 	"gofabric/core"
 )
 
-// The event queue.
+// This file has the event queue (fi_eq(3)).
 
-// EventQueue is an event queue (fi_eq(3)). It implements core.EQDriver. Events come from several engines; the queue has a lock of its own.
+// EventQueue is an event queue (fi_eq(3)). It implements core.EQDriver. It has a lock of its own, because several
+// engines push events.
 type EventQueue struct {
 	mu     sync.Mutex
 	items  []eqItem
 	w      waitState
 	fdIn   []Progress // engines that TryWait entered
-	progs  []Progress // engines to pass, each once; a change makes a new slice
+	progs  []Progress // engines that reads advance, each once; a change makes a new slice
 	uses   []int      // AddProgress calls per engine
 	closed bool
 	write  bool
@@ -35,7 +36,7 @@ func NewEventQueue(attr core.EQAttr, set core.WaitDriver) (*EventQueue, error) {
 	}
 	eq := &EventQueue{write: attr.Flags&core.EQWrite != 0}
 	obj := attr.WaitObj
-	if obj == core.WaitMutexCond { // no descriptor asked for: the same as WaitUnspec here
+	if obj == core.WaitMutexCond { // the application does not want a descriptor: the same as WaitUnspec here
 		obj = core.WaitUnspec
 	}
 	if err := eq.w.init("fi_eq_open", obj, set); err != nil {
@@ -47,7 +48,7 @@ func NewEventQueue(attr core.EQAttr, set core.WaitDriver) (*EventQueue, error) {
 	return eq, nil
 }
 
-// AddProgress makes reads and waits advance p, until as many DelProgress calls. p may be locked.
+// AddProgress makes reads and waits advance p, until DelProgress was called as often. p may be locked.
 func (eq *EventQueue) AddProgress(p Progress) {
 	eq.mu.Lock()
 	defer eq.mu.Unlock()
@@ -57,7 +58,8 @@ func (eq *EventQueue) AddProgress(p Progress) {
 	}
 	eq.progs = append(slices.Clone(eq.progs), p)
 	eq.uses = append(eq.uses, 1)
-	// Sleepers must enter the new engine too: they look again. One on a descriptor looks when it becomes readable.
+	// Sleepers must enter the new engine, too: they check again. A sleeper on a descriptor checks when it is
+	// readable.
 	eq.wakeLocked()
 }
 
@@ -83,10 +85,10 @@ func (eq *EventQueue) wakeLocked() {
 	}
 }
 
-// Push appends an event. Any goroutine; engines may be locked.
+// Push appends an event. Any goroutine may call it. Engines may be locked.
 func (eq *EventQueue) Push(ev core.EQEvent) { eq.push(eqItem{ev: ev}) }
 
-// PushErr appends a failed operation. Any goroutine; engines may be locked.
+// PushErr appends a failed operation. Any goroutine may call it. Engines may be locked.
 func (eq *EventQueue) PushErr(e core.EQErrEntry) { eq.push(eqItem{err: &e}) }
 
 func (eq *EventQueue) push(it eqItem) {
@@ -98,14 +100,15 @@ func (eq *EventQueue) push(it eqItem) {
 	eq.mu.Unlock()
 }
 
-// Len is the number of events waiting: who takes connection requests from the network stops at some point if nobody reads them.
+// Len returns the number of events in the queue. A listener accepts no more connection requests if the application
+// does not read them.
 func (eq *EventQueue) Len() int {
 	eq.mu.Lock()
 	defer eq.mu.Unlock()
 	return len(eq.items)
 }
 
-// PurgeObject drops the events of an object that is being closed, and connection requests whose handle it is.
+// PurgeObject drops the events of an object that is closed, and the connection requests whose handle it is.
 func (eq *EventQueue) PurgeObject(obj any) {
 	eq.mu.Lock()
 	defer eq.mu.Unlock()
@@ -117,7 +120,8 @@ func (eq *EventQueue) PurgeObject(obj any) {
 	})
 }
 
-// Read takes the next event (fi_eq_read(3)); with Peek in flags it stays. ErrAvail: the next is an error, see ReadErr.
+// Read takes the next event (fi_eq_read(3)). With EQPeek in flags it stays in the queue. ErrAvail means that the
+// next entry is an error; see ReadErr.
 func (eq *EventQueue) Read(ev *core.EQEvent, flags core.EQFlags) error {
 	eq.pass()
 	eq.mu.Lock()
@@ -137,7 +141,8 @@ func (eq *EventQueue) Read(ev *core.EQEvent, flags core.EQFlags) error {
 	return nil
 }
 
-// ReadErr takes the failed operation at the head (fi_eq_readerr(3)); with Peek in flags it stays. ErrAgain: the next is none.
+// ReadErr takes the failed operation at the head (fi_eq_readerr(3)). With EQPeek in flags it stays in the queue.
+// ErrAgain means that the next entry is not an error.
 func (eq *EventQueue) ReadErr(e *core.EQErrEntry, flags core.EQFlags) error {
 	eq.mu.Lock()
 	defer eq.unlockRead(eq.fdLeave())
@@ -162,7 +167,8 @@ func (eq *EventQueue) drop(flags core.EQFlags) {
 	}
 }
 
-// Write appends an event of the application's own (fi_eq_write(3)). ErrInval unless the queue was opened with Write.
+// Write appends an event of the application (fi_eq_write(3)). The error is ErrInval unless the queue was opened
+// with EQWrite.
 func (eq *EventQueue) Write(ev core.EQEvent, flags core.EQFlags) error {
 	if !eq.write {
 		return opError("fi_eq_write", core.ErrInval, "open the event queue with the flag EQWrite")
@@ -180,11 +186,12 @@ func (eq *EventQueue) Write(ev core.EQEvent, flags core.EQFlags) error {
 	return nil
 }
 
-// Ref counts an object bound to the queue, Unref ends it. Any goroutine.
+// Ref counts an object that is bound to the queue. Unref ends it. Any goroutine may call them.
 func (eq *EventQueue) Ref()   { eq.refs.Add(1) }
 func (eq *EventQueue) Unref() { eq.refs.Add(-1) }
 
-// Close frees the queue (fi_close(3)): ErrBusy while something is bound to it. SRead calls under way return ErrBadF.
+// Close frees the queue (fi_close(3)). The error is ErrBusy while an object is bound to it. SRead calls under way
+// return ErrBadF.
 func (eq *EventQueue) Close() error {
 	eq.mu.Lock()
 	if eq.closed {

@@ -7,9 +7,10 @@ import (
 	"gofabric/core"
 )
 
-// Waiting for events. Engines are always called without the queue's lock: they push with theirs held.
+// This file has the waits for events. It always calls engines without the queue's lock, because engines push events
+// with theirs held.
 
-// pass makes a pass on every engine unless an event waits already.
+// pass makes a pass on every engine unless the queue already has an event.
 func (eq *EventQueue) pass() {
 	eq.mu.Lock()
 	progs, some := eq.progs, len(eq.items) > 0
@@ -40,8 +41,8 @@ func leave(progs []Progress) {
 	}
 }
 
-// prepare enters the engines and then looks at the queue. It returns with the lock held: either nothing is there and the engines are entered, or ok is
-// false and they must be left.
+// prepare enters the engines and then checks the queue. It returns with the lock held. If ok is true, the queue is
+// empty and the engines are entered. If ok is false, the caller must leave them.
 func (eq *EventQueue) prepare() (progs []Progress, ok bool) {
 	eq.mu.Lock()
 	progs = eq.progs
@@ -52,8 +53,8 @@ func (eq *EventQueue) prepare() (progs []Progress, ok bool) {
 	return progs, same && len(eq.items) == 0 && !eq.closed
 }
 
-// SRead waits for an event (fi_eq_sread(3)). The end of ctx returns ErrAgain wrapped with ctx's cause. Without a wait object, or with a wait set, it
-// returns ErrNoSys.
+// SRead waits for an event (fi_eq_sread(3)). At the end of ctx it returns ErrAgain, which wraps ctx's cause.
+// Without a wait object, or with a wait set, it returns ErrNoSys.
 func (eq *EventQueue) SRead(ctx context.Context, ev *core.EQEvent, flags core.EQFlags) error {
 	if !eq.w.canRead() {
 		return core.ErrNoSys
@@ -78,7 +79,8 @@ func (eq *EventQueue) SRead(ctx context.Context, ev *core.EQEvent, flags core.EQ
 	}
 }
 
-// WaitFD returns the descriptor to poll for reading (FI_GETWAIT); it stays the queue's and must not be read. ErrNoData without a wait object.
+// WaitFD returns the descriptor to poll for reading (FI_GETWAIT). It belongs to the queue; do not read from it. The
+// error is ErrNoData without a wait object.
 func (eq *EventQueue) WaitFD() (int, error) {
 	eq.mu.Lock()
 	defer eq.mu.Unlock()
@@ -88,8 +90,8 @@ func (eq *EventQueue) WaitFD() (int, error) {
 	return eq.w.fd()
 }
 
-// TryWait says whether it is safe to sleep on the queue's descriptor (fi_trywait(3)): ErrAgain if there is an event. After nil the descriptor becomes
-// readable with the next event; reading the queue ends that.
+// TryWait says whether it is safe to sleep on the queue's descriptor (fi_trywait(3)). The error is ErrAgain if
+// there is an event. After nil the next event makes the descriptor readable; a read of the queue ends that.
 func (eq *EventQueue) TryWait() error {
 	if eq.w.obj == core.WaitNone {
 		return core.ErrInval
@@ -113,7 +115,7 @@ func (eq *EventQueue) TryWait() error {
 	return err
 }
 
-// fdLeave ends what TryWait began, but for leaving the engines that it returns: unlockRead does. Locked.
+// fdLeave ends the effect of TryWait and returns the engines. unlockRead leaves them. Locked.
 func (eq *EventQueue) fdLeave() []Progress {
 	progs := eq.fdIn
 	eq.fdIn = nil
@@ -129,7 +131,7 @@ func (eq *EventQueue) unlockRead(progs []Progress) {
 	leave(progs)
 }
 
-// The rest is for wait and poll sets.
+// The rest of the file is for wait and poll sets.
 
 func (eq *EventQueue) inWaitSet() *WaitSet { return eq.w.set }
 

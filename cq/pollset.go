@@ -7,24 +7,27 @@ import (
 	"gofabric/core"
 )
 
-// The poll set.
+// This file has the poll set (fi_poll(3)).
 
-// Pollable is a queue or counter as poll sets see it. A hook's implements it, too, if it keeps completions back.
+// Pollable is a queue or counter as poll sets use it. A queue of a hook that holds completions back implements it,
+// too.
 type Pollable interface {
-	// Ready makes progress and, with report, says whether there is something to read. A counter's change that is not reported stays to be reported.
+	// Ready makes progress. With report it also says whether there is something to read. Without it, a counter's
+	// change remains unreported.
 	Ready(report bool) (bool, error)
-	// Ended reports whether it was closed.
+	// Ended reports whether the object was closed.
 	Ended() bool
 }
 
-// PollSet makes progress on completion queues and counters and says which have something to read (fi_poll(3)). It implements core.PollDriver.
+// PollSet makes progress on completion queues and counters and reports those that have something to read
+// (fi_poll(3)). It implements core.PollDriver.
 type PollSet struct {
-	mu     sync.Mutex // above the members' locks
+	mu     sync.Mutex // locked before the members' locks
 	list   []polled
 	closed bool
 }
 
-// polled is a member of a poll set, and what the application knows it as.
+// polled is a member of a poll set, with the application's object.
 type polled struct {
 	Pollable
 	self core.Object
@@ -38,7 +41,7 @@ func NewPollSet(attr core.PollAttr) (*PollSet, error) {
 	return &PollSet{}, nil
 }
 
-// pollable takes queues and counters, and what embeds them, but no event queues, as natively.
+// pollable accepts queues and counters, and types that embed them. As in native, it does not accept event queues.
 func pollable(obj any) (Pollable, error) {
 	m, ok := obj.(Pollable)
 	if _, isEQ := obj.(core.EQDriver); !ok || isEQ {
@@ -47,12 +50,12 @@ func pollable(obj any) (Pollable, error) {
 	return m, nil
 }
 
-// find is the place of a member, -1 if it is none.
+// find returns the position of a member, -1 if m is not a member.
 func (s *PollSet) find(m Pollable) int {
 	return slices.IndexFunc(s.list, func(p polled) bool { return p.Pollable == m })
 }
 
-// Add adds a queue or counter (fi_poll_add(3)). Adding it again does nothing.
+// Add adds a queue or counter (fi_poll_add(3)). A second Add of an object has no effect.
 func (s *PollSet) Add(obj any, self core.Object) error {
 	m, err := pollable(obj)
 	if err != nil {
@@ -69,7 +72,7 @@ func (s *PollSet) Add(obj any, self core.Object) error {
 	return nil
 }
 
-// Del removes a queue or counter (fi_poll_del(3)), which must be done before it is closed.
+// Del removes a queue or counter (fi_poll_del(3)). Call it before you close the object.
 func (s *PollSet) Del(obj any) error {
 	m, err := pollable(obj)
 	if err != nil {
@@ -83,8 +86,9 @@ func (s *PollSet) Del(obj any) error {
 	return nil
 }
 
-// Poll stores in ready the objects that have something to read, up to len(ready), and returns how many (fi_poll(3)). It makes progress on all and
-// never waits. A counter is ready when a count changed since it was last reported. An error comes only with no object ready.
+// Poll stores up to len(ready) objects that have something to read in ready, and returns their number (fi_poll(3)).
+// It makes progress on all members and never waits. A counter is ready if a count has changed since it was last
+// reported. Poll returns an error only if no object is ready.
 func (s *PollSet) Poll(ready []core.Object) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -109,7 +113,8 @@ func (s *PollSet) Poll(ready []core.Object) (int, error) {
 	return n, first
 }
 
-// Close frees the set (fi_close(3)): ErrBusy while it has members, as fi_poll(3) says. A member that was closed itself is none any more.
+// Close frees the set (fi_close(3)). The error is ErrBusy while it has members, as in fi_poll(3). Closed members do
+// not count.
 func (s *PollSet) Close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -1,17 +1,18 @@
 package cq
 
-// What the queues need of the engine below them.
+// This file has the interface of the progress engine below the queues.
 
-// Progress makes progress for a domain and holds its lock. All methods but Lock and Unlock are called with the lock held. They must stay callable
-// after the engine was closed, when they do nothing.
+// Progress makes progress for a domain and holds its lock. All methods except Lock and Unlock are called with the
+// lock held. After the engine is closed they may still be called, and do nothing.
 type Progress interface {
 	Lock()
 	Unlock()
-	// Pass makes one round of non-blocking progress; completions are pushed meanwhile.
+	// Pass makes one round of non-blocking progress. It may push completions.
 	Pass()
-	// FlushStaged transmits what posts have staged.
+	// FlushStaged transmits the messages that posts have collected.
 	FlushStaged()
-	// EnterWait says that a caller will sleep until something is pushed: the engine must advance by itself. LeaveWait ends it; calls nest.
+	// EnterWait announces that a caller will sleep until a push: the engine must make progress by itself. LeaveWait
+	// ends this. Calls nest.
 	EnterWait()
 	LeaveWait()
 }

@@ -9,54 +9,57 @@ import (
 	"gofabric/core"
 )
 
-// The completion queue: a ring that grows.
+// This file has the completion queue: a ring that grows.
 
 const (
-	defaultSize = 256  // entries at first, without a hint
-	minSize     = 16   // entries at first, at least
-	maxFirst    = 1024 // entries at first, whatever the hint
-	passEvery   = 64   // a consumer who never empties the queue makes a pass on every so many reads
-	shrinkAfter = 4096 // idle passes after which a ring that a burst has grown gives half of it back
+	defaultSize = 256  // initial number of entries without a hint
+	minSize     = 16   // smallest initial number of entries
+	maxFirst    = 1024 // largest initial number of entries, for any hint
+	passEvery   = 64   // a reader that never empties the queue makes a pass on every 64th read
+	shrinkAfter = 4096 // idle passes after which a ring that grew in a burst halves its size
 	noError     = math.MaxUint64
-	errKeep     = 64 // errors that a drained queue keeps room for
+	errKeep     = 64 // a queue that is drained keeps room for this number of errors
 )
 
 // Queue is a completion queue (fi_cq(3)). It implements core.CQDriver.
 //
-// Head and tail count entries read and written since the queue was last empty. Errors are kept apart, each with the tail it was pushed at, so that it keeps its place among the
-// successes without costing them a field.
+// head and tail count the entries that were read and written since the queue was last empty. Errors are in a list
+// of their own, each with the tail at its push. So an error keeps its position among the successes, which need no
+// field for it.
 type Queue struct {
 	p    Progress
 	ring []Entry
 	mask uint64
 	head uint64
 	tail uint64
-	// limit is the tail at which a push takes the slow path: the ring is full, or somebody waits for the next push.
+	// limit is the tail at which a push takes the slow path: the ring is full, or a sleeper waits for the next
+	// push.
 	limit   uint64
-	emptied uint64 // times that it was emptied
+	emptied uint64 // times that the queue became empty
 	errAt   uint64 // position of the first error, noError if none
 	errs    []errAt
 	w       waitState
 
 	streak  uint32 // reads since the last pass
-	idle    uint32 // passes since the last growth or shrinking that brought nothing
-	peak    uint64 // most entries a read found since then
-	first   int    // entries at first
-	signals uint64 // Signal calls that found somebody waiting
-	sticky  bool   // Signal was called when nobody waited
+	idle    uint32 // passes without completions since the ring last changed its size
+	peak    uint64 // largest number of entries that a read found since then
+	first   int    // initial number of entries
+	signals uint64 // Signal calls that found a waiter
+	sticky  bool   // Signal was called without a waiter
 	sreads  int    // SRead calls under way
-	errOut  int    // of errs, those that were read
+	errOut  int    // number of errs that were read
 	closed  bool
 	lean    bool // see Lean
 
 	format core.CQFormat
 	refs   atomic.Int32
 
-	// Spin is how long SRead makes passes before it sleeps. Set it before the first SRead.
+	// Spin is the time for which SRead makes passes before it sleeps. Set it before the first SRead.
 	Spin time.Duration
 }
 
-// Entry is a completion in a Queue: what readers get, and the sender, AddrNotAvail if unknown or not wanted.
+// Entry is a completion in a Queue: the reader's entry, and the sender, AddrNotAvail if it is unknown or not
+// needed.
 type Entry struct {
 	core.CQEntry
 	Src core.FIAddr
@@ -98,11 +101,11 @@ func New(attr core.CQAttr, set core.WaitDriver, p Progress) (*Queue, error) {
 	return q, nil
 }
 
-// Format is the format of the queue; CQFormatUnspec became CQFormatContext.
+// Format returns the format of the queue. CQFormatUnspec became CQFormatContext.
 func (q *Queue) Format() core.CQFormat { return q.format }
 
-// Slot appends a completion and returns the entry for the caller to fill in at once, every field of it: it still holds what it was used for before.
-// It is valid until the next Slot or the end of the lock. Locked.
+// Slot appends a completion and returns its entry. The caller must set every field at once, because the entry holds
+// an old completion. It is valid until the next Slot or until the caller unlocks. Locked.
 func (q *Queue) Slot() *Entry {
 	if q.tail == q.limit {
 		q.slow()
@@ -112,16 +115,17 @@ func (q *Queue) Slot() *Entry {
 	return s
 }
 
-// Depth is how many completions nobody has read, errors included, and a number that changes when some are read. Locked.
+// Depth returns the number of unread completions, errors included, and a number that changes with each read that
+// takes some. Locked.
 func (q *Queue) Depth() (n int, reads uint64) {
 	return int(q.tail-q.head) + len(q.errs) - q.errOut, q.emptied<<32 + q.head&0xffffffff + uint64(q.errOut)
 }
 
-// Lean says that readers get nothing but context, flags and length: the other fields of an Entry, which a Slot of such a queue never holds anything in, need
-// not be filled in.
+// Lean reports that readers only get context, flags and length. The other fields of an Entry are always zero in
+// such a queue: the caller of Slot need not set them.
 func (q *Queue) Lean() bool { return q.lean }
 
-// Push appends a completion; e is copied. src is the sender, AddrNotAvail if unknown or not wanted. Locked.
+// Push appends a copy of a completion. src is the sender, AddrNotAvail if it is unknown or not needed. Locked.
 func (q *Queue) Push(e *core.CQEntry, src core.FIAddr) {
 	s := q.Slot()
 	s.CQEntry, s.Src = *e, src
@@ -130,7 +134,8 @@ func (q *Queue) Push(e *core.CQEntry, src core.FIAddr) {
 	}
 }
 
-// slow makes room and wakes. The entry is written after the wake-up, but under the lock that who wakes up needs to read it.
+// slow makes room and wakes sleepers. The caller writes the entry after the wake-up, but holds the lock until then,
+// which a woken reader needs.
 func (q *Queue) slow() {
 	if q.w.active {
 		q.w.wake()
@@ -141,12 +146,12 @@ func (q *Queue) slow() {
 	q.setLimit()
 }
 
-// PushErr appends the completion of a failed operation; e is copied. Locked.
+// PushErr appends a copy of the completion of a failed operation. Locked.
 func (q *Queue) PushErr(e *core.CQErrEntry) {
 	if len(q.errs) == q.errOut {
 		q.errAt = q.tail
 	}
-	if len(q.errs) == cap(q.errs) && q.errOut >= len(q.errs)/2 { // room in front will do
+	if len(q.errs) == cap(q.errs) && q.errOut >= len(q.errs)/2 { // the entries that were read make room
 		n := copy(q.errs, q.errs[q.errOut:])
 		clear(q.errs[n:])
 		q.errs, q.errOut = q.errs[:n], 0
@@ -158,7 +163,7 @@ func (q *Queue) PushErr(e *core.CQErrEntry) {
 	}
 }
 
-// setLimit is called whenever head moved or somebody began or ceased to wait.
+// setLimit must be called whenever head has changed or a waiter came or went.
 func (q *Queue) setLimit() {
 	q.limit = q.head + uint64(len(q.ring))
 	if q.w.active {
@@ -176,11 +181,12 @@ func (q *Queue) resize(size int) {
 	q.setLimit()
 }
 
-// Ref counts an endpoint bound to the queue, Unref ends it. Any goroutine.
+// Ref counts an endpoint that is bound to the queue. Unref ends it. Any goroutine may call them.
 func (q *Queue) Ref()   { q.refs.Add(1) }
 func (q *Queue) Unref() { q.refs.Add(-1) }
 
-// Close frees the queue (fi_close(3)): ErrBusy while endpoints are bound to it. SRead calls under way return ErrBadF.
+// Close frees the queue (fi_close(3)). The error is ErrBusy while endpoints are bound to it. SRead calls under way
+// return ErrBadF.
 func (q *Queue) Close() error {
 	q.p.Lock()
 	if q.closed {
@@ -203,7 +209,8 @@ func (q *Queue) Close() error {
 	return nil
 }
 
-// StrError describes a provider error number (fi_cq_strerror(3)): those of gofabric's providers are libfabric's or the system's own.
+// StrError describes a provider error number (fi_cq_strerror(3)): gofabric's providers use libfabric's numbers or
+// the system's.
 func (q *Queue) StrError(provErrno int) string { return strError(provErrno) }
 
 func strError(n int) string {

@@ -2,12 +2,13 @@ package cq
 
 import "gofabric/core"
 
-// Reading a completion queue.
+// This file has the reads of a completion queue.
 
-// Read takes up to len(entries) completions (fi_cq_read(3)), with the source of each message in src, unless that is nil (fi_cq_readfrom(3)).
+// Read takes up to len(entries) completions (fi_cq_read(3)). If src is not nil, it receives the source of each
+// message (fi_cq_readfrom(3)).
 //
-// A read that finds the queue empty makes a pass first, and so does one without room for entries, which returns 0 if there is something to read, an
-// error entry included. While entries wait, every 64th read makes a pass.
+// If the queue is empty, Read first makes a pass. So does a read without room for entries; it returns 0 if there is
+// something to read, error entries included. While the queue has entries, every 64th read makes a pass.
 func (q *Queue) Read(entries []core.CQEntry, src []core.FIAddr) (int, error) {
 	q.p.Lock()
 	n, err := q.take(entries, src)
@@ -15,7 +16,7 @@ func (q *Queue) Read(entries []core.CQEntry, src []core.FIAddr) (int, error) {
 	return n, err
 }
 
-// ReadErr takes the error entry at the head (fi_cq_readerr(3)), ErrAgain if there is none there.
+// ReadErr takes the error entry at the head (fi_cq_readerr(3)). The error is ErrAgain if there is none at the head.
 func (q *Queue) ReadErr(e *core.CQErrEntry) error {
 	q.p.Lock()
 	defer q.p.Unlock()
@@ -40,10 +41,10 @@ func (q *Queue) ReadErr(e *core.CQErrEntry) error {
 	return nil
 }
 
-// Len is the number of successful completions waiting. Locked.
+// Len returns the number of unread successful completions. Locked.
 func (q *Queue) Len() int { return int(q.tail - q.head) }
 
-// take does a read. Locked.
+// take takes completions without a pass. Locked.
 func (q *Queue) take(entries []core.CQEntry, src []core.FIAddr) (int, error) {
 	if q.w.entered {
 		q.disarm()
@@ -79,14 +80,14 @@ func (q *Queue) take(entries []core.CQEntry, src []core.FIAddr) (int, error) {
 	}
 	if q.errAt == noError {
 		q.emptied++
-		q.head, q.tail = 0, 0 // begin again where the ring is in the processor's cache
+		q.head, q.tail = 0, 0 // start again at the beginning of the ring, which is in the processor's cache
 	}
 	q.setLimit()
 	q.p.FlushStaged()
 	return k, nil
 }
 
-// copyOut copies entries, of a lean queue those fields that count.
+// copyOut copies entries, of a lean queue only the fields that are valid.
 func copyOut(dst []core.CQEntry, src []core.FIAddr, ring []Entry, lean bool) {
 	dst = dst[:len(ring)]
 	if lean {
@@ -99,7 +100,7 @@ func copyOut(dst []core.CQEntry, src []core.FIAddr, ring []Entry, lean bool) {
 		for i := range ring {
 			e := &ring[i]
 			dst[i] = e.CQEntry
-			e.Buf = nil // else the ring would keep the user's buffer alive
+			e.Buf = nil // the ring must not keep the user's buffer alive
 		}
 	}
 	if src != nil {
@@ -110,7 +111,8 @@ func copyOut(dst []core.CQEntry, src []core.FIAddr, ring []Entry, lean bool) {
 	}
 }
 
-// nothing is the result of a read that takes nothing though n successes are at the head, for lack of room.
+// nothing returns the result of a read that takes nothing. n is the number of successes at the head: with n > 0 the
+// read had no room.
 func (q *Queue) nothing(n uint64, room int) error {
 	atError := q.errAt == q.head
 	switch {
@@ -124,7 +126,7 @@ func (q *Queue) nothing(n uint64, room int) error {
 	return core.ErrAgain
 }
 
-// pass makes a pass and, when there is nothing to do for long, gives back memory that a burst took.
+// pass makes a pass. After many idle passes it frees memory that a burst needed.
 func (q *Queue) pass() {
 	q.streak = 0
 	q.p.Pass()

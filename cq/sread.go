@@ -7,10 +7,10 @@ import (
 	"gofabric/core"
 )
 
-// Waiting for completions.
+// This file has the waits for completions.
 
-// SRead waits for at least one completion (fi_cq_sread(3), fi_cq_sreadfrom(3)); src is as in Read. Without a wait object, or with a wait set, it returns
-// ErrNoSys.
+// SRead waits for at least one completion (fi_cq_sread(3), fi_cq_sreadfrom(3)). src is as in Read. Without a wait
+// object, or with a wait set, it returns ErrNoSys.
 func (q *Queue) SRead(ctx context.Context, entries []core.CQEntry, src []core.FIAddr) (int, error) {
 	if !q.w.canRead() {
 		return 0, core.ErrNoSys
@@ -39,7 +39,7 @@ func (q *Queue) SRead(ctx context.Context, entries []core.CQEntry, src []core.FI
 			runtime.Gosched()
 			q.p.Lock()
 		case spin.more():
-			q.p.Unlock() // lets others post
+			q.p.Unlock() // other goroutines may post now
 			q.p.Lock()
 		default:
 			q.sleep(ctx)
@@ -47,10 +47,11 @@ func (q *Queue) SRead(ctx context.Context, entries []core.CQEntry, src []core.FI
 	}
 }
 
-// sleep parks until a push, Signal, Close or the end of ctx. Locked; nothing was pushed since the caller looked.
+// sleep waits until a push, Signal, Close or the end of ctx. Locked. There was no push since the caller checked the
+// queue.
 func (q *Queue) sleep(ctx context.Context) {
 	q.p.EnterWait()
-	if q.empty() { // EnterWait may have flushed what was staged, and completed it
+	if q.empty() { // EnterWait may have transmitted collected messages, and completed them
 		q.limit = q.tail
 		q.w.sleep(ctx, q.p)
 		q.setLimit()
@@ -60,7 +61,8 @@ func (q *Queue) sleep(ctx context.Context) {
 
 func (q *Queue) empty() bool { return q.head == q.tail && q.errAt == noError }
 
-// Signal wakes every SRead under way; without any, the next one that finds the queue empty returns ErrAgain at once (fi_cq_signal(3)).
+// Signal wakes every SRead under way. Without one, the next SRead that finds the queue empty returns ErrAgain at
+// once (fi_cq_signal(3)).
 func (q *Queue) Signal() error {
 	if q.w.obj == core.WaitNone {
 		return core.ErrNoSys
@@ -81,7 +83,8 @@ func (q *Queue) Signal() error {
 	return nil
 }
 
-// WaitFD returns the descriptor to poll for reading (FI_GETWAIT); it stays the queue's and must not be read. ErrNoData without a wait object.
+// WaitFD returns the descriptor to poll for reading (FI_GETWAIT). It belongs to the queue; do not read from it. The
+// error is ErrNoData without a wait object.
 func (q *Queue) WaitFD() (int, error) {
 	q.p.Lock()
 	defer q.p.Unlock()
@@ -91,8 +94,9 @@ func (q *Queue) WaitFD() (int, error) {
 	return q.w.fd()
 }
 
-// TryWait says whether it is safe to sleep on the queue's descriptor (fi_trywait(3)): ErrAgain if there is something to read. After nil the descriptor
-// becomes readable with the next completion, error or Signal; reading the queue ends that.
+// TryWait says whether it is safe to sleep on the queue's descriptor (fi_trywait(3)). The error is ErrAgain if
+// there is something to read. After nil the next completion, error or Signal makes the descriptor readable; a read
+// of the queue ends that.
 func (q *Queue) TryWait() error {
 	if q.w.obj == core.WaitNone {
 		return core.ErrInval
@@ -119,7 +123,7 @@ func (q *Queue) TryWait() error {
 	return nil
 }
 
-// disarm ends what TryWait began. Locked.
+// disarm ends the effect of TryWait. Locked.
 func (q *Queue) disarm() {
 	if !q.w.entered {
 		return
@@ -130,7 +134,7 @@ func (q *Queue) disarm() {
 	q.setLimit()
 }
 
-// readable says whether there is something to read, after a pass if need be. Locked.
+// readable reports whether there is something to read. If not, it makes a pass first. Locked.
 func (q *Queue) readable() bool {
 	if q.empty() {
 		q.pass()
@@ -138,7 +142,7 @@ func (q *Queue) readable() bool {
 	return !q.empty()
 }
 
-// The rest is for wait and poll sets.
+// The rest of the file is for wait and poll sets.
 
 func (q *Queue) inWaitSet() *WaitSet { return q.w.set }
 

@@ -65,7 +65,8 @@ func TestSReadSpins(t *testing.T) {
 	}
 }
 
-// TestSReadEnterWaitCompletes: telling the engine of a sleep may flush, and that may complete the operation that is waited for.
+// TestSReadEnterWaitCompletes: telling the engine of a sleep may flush, and that may complete the operation that is
+// waited for.
 func TestSReadEnterWaitCompletes(t *testing.T) {
 	q, f := newQueue(t, core.CQAttr{WaitObj: core.WaitUnspec})
 	f.onWait = func() { push(q, 1) }
@@ -142,7 +143,8 @@ func TestCloseWakes(t *testing.T) {
 	wantErr(t, <-done, core.ErrBadF)
 }
 
-// TestManyProducersManyConsumers: each completion arrives once, in whatever state the consumers are; none sleeps for ever.
+// TestManyProducersManyConsumers: each completion arrives once, in whatever state the consumers are; none sleeps
+// for ever.
 func TestManyProducersManyConsumers(t *testing.T) {
 	q, f := newQueue(t, core.CQAttr{Size: 16, WaitObj: core.WaitUnspec})
 	q.Spin = time.Microsecond

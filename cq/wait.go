@@ -10,29 +10,30 @@ import (
 	"gofabric/internal/netx"
 )
 
-// Those who sleep until something is pushed.
+// This file has the sleepers of a queue or counter.
 
-// DefaultSpin is how long a wait makes passes before it sleeps. Waking up costs several times a pass, and an answer on a fast network takes less.
+// DefaultSpin is the time for which a wait makes passes before it sleeps. A wake-up costs several passes, and an
+// answer over a fast network takes less time than this.
 const DefaultSpin = 20 * time.Microsecond
 
 // waiter is one sleeping goroutine. Its channel has room for one wake-up.
 type waiter struct{ ch chan struct{} }
 
-// waitState is what a queue or counter keeps about those who sleep on it. The owner's lock guards it.
+// waitState has the sleepers on a queue or counter. The owner's lock guards it.
 type waitState struct {
 	obj      core.WaitObj
-	active   bool // somebody must be told of the next push: some waiter, armed or setArmed
-	armed    bool // TryWait let somebody sleep on a descriptor
-	entered  bool // the engine was told so; until the next read
-	setArmed bool // somebody sleeps in the WaitSet
-	inSet    int  // calls of WaitSet.Wait that wait for this object too
+	active   bool // the next push must wake: there are waiters, or armed or setArmed is set
+	armed    bool // TryWait allowed a sleep on a descriptor
+	entered  bool // EnterWait was called; until the next read
+	setArmed bool // a WaitSet.Wait call sleeps
+	inSet    int  // number of WaitSet.Wait calls that wait for this object, too
 	waiters  []*waiter
 	spare    []*waiter
 	notifier *netx.Notifier
 	set      *WaitSet
 }
 
-// init checks the wait object of an attribute and opens what it needs.
+// init checks the wait object of an attribute and opens the descriptor that it needs.
 func (w *waitState) init(op string, obj core.WaitObj, set core.WaitDriver) error {
 	w.obj = obj
 	switch obj {
@@ -66,7 +67,7 @@ func (w *waitState) open() error {
 	return nil
 }
 
-// fd is the descriptor to poll (FI_GETWAIT).
+// fd returns the descriptor to poll (FI_GETWAIT).
 func (w *waitState) fd() (int, error) {
 	switch w.obj {
 	case core.WaitNone:
@@ -82,10 +83,11 @@ func (w *waitState) fd() (int, error) {
 	return w.notifier.FD(), nil
 }
 
-// canRead says whether blocking reads are allowed: not without a wait object, nor with one that is shared (fi_cq(3)).
+// canRead reports whether blocking reads are allowed: not without a wait object, and not with a wait set
+// (fi_cq(3)).
 func (w *waitState) canRead() bool { return w.obj != core.WaitNone && w.obj != core.WaitSetObj }
 
-// arm prepares a sleep on the descriptor. That of a set was reset by the set's own TryWait.
+// arm prepares a sleep on the descriptor. The set's own TryWait has reset a set's descriptor.
 func (w *waitState) arm() {
 	if w.notifier != nil {
 		w.notifier.Reset()
@@ -93,7 +95,7 @@ func (w *waitState) arm() {
 	w.armed, w.active = true, true
 }
 
-// sleep parks until a push or the end of ctx. Called with lock held; it is released meanwhile.
+// sleep waits until a push or the end of ctx. The caller holds lock; sleep releases it meanwhile.
 func (w *waitState) sleep(ctx context.Context, lock sync.Locker) {
 	var x *waiter
 	if n := len(w.spare); n > 0 {
@@ -109,7 +111,7 @@ func (w *waitState) sleep(ctx context.Context, lock sync.Locker) {
 	case <-ctx.Done():
 	}
 	lock.Lock()
-	for i, y := range w.waiters { // still listed only if ctx ended first
+	for i, y := range w.waiters { // it is still in the list only if ctx ended first
 		if x == y {
 			last := len(w.waiters) - 1
 			w.waiters[i], w.waiters[last] = w.waiters[last], nil
@@ -118,14 +120,14 @@ func (w *waitState) sleep(ctx context.Context, lock sync.Locker) {
 		}
 	}
 	select {
-	case <-x.ch: // both happened
+	case <-x.ch: // a push came at the same time
 	default:
 	}
 	w.spare = append(w.spare, x)
 	w.setActive()
 }
 
-// wake tells everybody, once.
+// wake wakes all sleepers, once.
 func (w *waitState) wake() {
 	for i, x := range w.waiters {
 		select {
@@ -148,7 +150,7 @@ func (w *waitState) wake() {
 
 func (w *waitState) setActive() { w.active = w.armed || w.setArmed || len(w.waiters) > 0 }
 
-// enterSet and leaveSet count a call of WaitSet.Wait.
+// enterSet and leaveSet count the WaitSet.Wait calls that wait for the object.
 func (w *waitState) enterSet() {
 	w.inSet++
 	w.setArmed, w.active = true, true
@@ -169,7 +171,7 @@ func (w *waitState) signalFD() {
 	}
 }
 
-// close frees the descriptor and wakes everybody.
+// close frees the descriptor and wakes all sleepers.
 func (w *waitState) close() {
 	w.armed = w.armed || w.entered
 	w.wake()
@@ -179,7 +181,7 @@ func (w *waitState) close() {
 	}
 }
 
-// spinner says how long to go on making passes. The clock is read from the second miss on.
+// spinner decides how long a wait makes passes. It reads the clock from the second empty pass on.
 type spinner struct {
 	limit time.Duration
 	until mono.Time
@@ -187,7 +189,8 @@ type spinner struct {
 	still int
 }
 
-// stillMax is how many readings in a row of a clock that does not move end the spinning: that of a testing/synctest bubble moves only while everybody sleeps.
+// stillMax is the number of equal readings of the clock in a row that ends the spinning. The clock of a
+// testing/synctest bubble stands still while a goroutine runs.
 const stillMax = 16
 
 func (s *spinner) more() bool {

@@ -10,21 +10,23 @@ import (
 	"gofabric/internal/netx"
 )
 
-// The wait set.
+// This file has the wait set (fi_poll(3)).
 
-// member is a queue or counter as sets see it.
+// member is a queue or counter as sets use it.
 type member interface {
-	// TryWait prepares a sleep on the descriptor; forgetWait ends it without a read.
+	// TryWait prepares a sleep on the descriptor. forgetWait ends that without a read.
 	TryWait() error
 	forgetWait()
-	// enterSet prepares a sleep in WaitSet.Wait and returns what ends it, nil if there is something to read.
+	// enterSet prepares a sleep in WaitSet.Wait and returns the function that ends it, nil if there is something to
+	// read.
 	enterSet() (leave func())
 	Pollable
 }
 
-// WaitSet waits for any of the queues and counters opened with it (fi_wait(3)). It implements core.WaitDriver.
+// WaitSet waits for any of the queues and counters that were opened with it (fi_wait(3)). It implements
+// core.WaitDriver.
 type WaitSet struct {
-	mu       sync.Mutex // below the members' locks
+	mu       sync.Mutex // locked after the members' locks
 	members  []member
 	waiters  []chan struct{}
 	notifier *netx.Notifier
@@ -33,7 +35,7 @@ type WaitSet struct {
 	onClose  func()
 }
 
-// OnClose has f called once the set is closed.
+// OnClose sets the function that Close calls when the set is closed.
 func (s *WaitSet) OnClose(f func()) { s.onClose = f }
 
 // NewWaitSet opens a wait set (fi_wait_open(3)).
@@ -60,7 +62,7 @@ func (s *WaitSet) add(m member) {
 	s.mu.Lock()
 	s.members = append(slices.Clone(s.members), m)
 	s.mu.Unlock()
-	s.wake() // sleepers must enter the new member too
+	s.wake() // sleepers must enter the new member, too
 }
 
 func (s *WaitSet) remove(m member) {
@@ -71,7 +73,7 @@ func (s *WaitSet) remove(m member) {
 	s.mu.Unlock()
 }
 
-// wake tells every sleeper, once.
+// wake wakes every sleeper, once.
 func (s *WaitSet) wake() {
 	s.mu.Lock()
 	for _, ch := range s.waiters {
@@ -91,8 +93,8 @@ func (s *WaitSet) signalFD() {
 	s.mu.Unlock()
 }
 
-// Wait returns nil when a member has something to read (fi_wait(3)): a queue that is not empty, a counter that changed since a set last reported it.
-// The end of ctx is ErrTimedOut, wrapped with its cause.
+// Wait returns nil when a member has something to read (fi_wait(3)): a queue is not empty, or a counter has changed
+// since a set last reported it. At the end of ctx it returns ErrTimedOut, which wraps the cause.
 func (s *WaitSet) Wait(ctx context.Context) error {
 	ch := make(chan struct{}, 1)
 	s.mu.Lock()
@@ -112,7 +114,7 @@ func (s *WaitSet) Wait(ctx context.Context) error {
 	}
 }
 
-// once enters all members, sleeps, and leaves them. done: there is something to read.
+// once enters all members, sleeps, and leaves them. done means that there is something to read.
 func (s *WaitSet) once(ctx context.Context, ch chan struct{}) (done bool, err error) {
 	s.mu.Lock()
 	members, closed := s.members, s.closed
@@ -141,7 +143,7 @@ func (s *WaitSet) once(ctx context.Context, ch chan struct{}) (done bool, err er
 	return false, nil
 }
 
-// WaitFD returns the descriptor to poll for reading (FI_GETWAIT). Call TryWait before sleeping on it.
+// WaitFD returns the descriptor to poll for reading (FI_GETWAIT). Call TryWait before you sleep on it.
 func (s *WaitSet) WaitFD() (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -160,7 +162,8 @@ func (s *WaitSet) WaitFD() (int, error) {
 	return s.notifier.FD(), nil
 }
 
-// TryWait says whether it is safe to sleep on the set's descriptor (fi_trywait(3)): ErrAgain if a member has something to read.
+// TryWait says whether it is safe to sleep on the set's descriptor (fi_trywait(3)). The error is ErrAgain if a
+// member has something to read.
 func (s *WaitSet) TryWait() error {
 	s.mu.Lock()
 	members := s.members
@@ -180,7 +183,7 @@ func (s *WaitSet) forgetWait() {
 	}
 }
 
-// Close frees the set (fi_close(3)): ErrBusy while queues or counters use it.
+// Close frees the set (fi_close(3)). The error is ErrBusy while queues or counters use it.
 func (s *WaitSet) Close() error {
 	s.mu.Lock()
 	if s.closed {

@@ -12,30 +12,34 @@ import (
 	"gofabric/internal/impair"
 )
 
-// Config are the settings of a network. The zero value is a perfect one.
+// Config has the settings of a network. The zero value is a network without faults.
 type Config struct {
-	// Seed decides when faults happen; 0 is 1.
+	// Seed determines when faults happen; 0 is 1.
 	Seed uint64
 
-	// Faults are those of all links between different nodes, as Fabric.SetFaults sets them.
+	// Faults are the faults of all links between different nodes, as in Fabric.SetFaults.
 	Faults Faults
 
-	// MTU is the size of the largest datagram, bytes; 0 is 1472.
+	// MTU is the size of the largest datagram, in bytes; 0 is 1472.
 	MTU int
 
-	// Runs is how many datagrams a layer may hand over at once, as systems with segmentation offload allow; 0 is 64, a system without has 1.
+	// Runs is the number of datagrams in one send of a layer, as with segmentation offload; 0 is 64. A system
+	// without offload has 1.
 	Runs int
 
-	// Buffer is the size of a port's receive buffer, bytes; 0 is 4 MiB. It holds what is on its way to the port too. What does not fit is lost.
+	// Buffer is the size of a port's receive buffer, in bytes; 0 is 4 MiB. Datagrams on their way to the port
+	// count, too. Datagrams without room are lost.
 	Buffer int
 
-	// Busy is the probability with which a port takes no more for a moment, as a full socket does: 0 or more and less than 1.
+	// Busy is the probability that a port refuses a send for a moment, as a full socket does: at least 0 and less
+	// than 1.
 	Busy float64
 
-	// Params are variables, such as FI_OFI_RXD_MAX_PEERS, of all nodes. The process's environment is not read.
+	// Params are the variables, such as FI_OFI_RXD_MAX_PEERS, of all nodes. The process' environment is not used.
 	Params map[string]string
 
-	// Providers make further providers or layers, most preferred first: each is called once for every node.
+	// Providers return further providers or layers, the most preferred first. Each function is called once for
+	// every node.
 	Providers []func(params *core.Params, host core.Host) ([]core.Provider, error)
 }
 
@@ -46,7 +50,7 @@ func (c *Config) fill() {
 	c.Params, c.Providers = maps.Clone(c.Params), slices.Clone(c.Providers)
 }
 
-// maxRun is the size of the largest datagram or run of datagrams (internal/transport/datagram).
+// maxRun is the size of the largest datagram or GSO batch, in bytes (internal/transport/datagram).
 const maxRun = 65507
 
 func (c *Config) check() error {
@@ -61,18 +65,18 @@ func (c *Config) check() error {
 	return c.Faults.check()
 }
 
-// Faults are the settings of a Link. The zero value is a perfect one.
+// Faults are the settings of a Link. The zero value is a link without faults.
 type Faults struct {
 	Loss    float64 // probability that a datagram is lost, 0 to 1
-	Dup     float64 // probability that it comes twice
-	Reorder float64 // probability that one to three later datagrams overtake it, or that it comes a millisecond late
+	Dup     float64 // probability that it arrives twice
+	Reorder float64 // probability that one to three later datagrams overtake it, or that it arrives a millisecond late
 	Corrupt float64 // probability that one bit of it is flipped
 
 	Delay  time.Duration // on the way
-	Jitter time.Duration // more delay of up to this much, evenly spread and different for each datagram: they overtake each other
+	Jitter time.Duration // additional delay, uniform up to this value and different for each datagram: they overtake each other
 
-	Rate    int64 // of the line, bits per second of payload; 0: no limit
-	Backlog int   // what waits for the line, bytes; more is lost. 0 is 1 MiB
+	Rate    int64 // of the line, in bits per second of payload; 0: no limit
+	Backlog int   // bytes that wait for the line; further datagrams are lost. 0 is 1 MiB
 }
 
 func (f Faults) check() error {
@@ -82,8 +86,8 @@ func (f Faults) check() error {
 
 // Stats counts what happened to the datagrams of a Link.
 type Stats struct {
-	Sent       uint64 // that the Link was given
-	Lost       uint64 // by chance
+	Sent       uint64 // datagrams that entered the Link
+	Lost       uint64 // at random
 	Cut        uint64 // lost in a partition
 	Duplicated uint64
 	Reordered  uint64 // held back

@@ -1,5 +1,6 @@
-// Package fabrictest is a network inside the process, for tests of programs that use fabrics. Its nodes have providers of their own. Their traffic never
-// leaves the process. It passes over links that lose, duplicate, reorder, delay and corrupt datagrams as the test asks.
+// Package fabrictest is a network inside the process, for tests of programs that use fabrics. Its nodes have
+// providers of their own. Their traffic never leaves the process. It passes over links that lose, duplicate,
+// reorder, delay and corrupt datagrams as the test asks.
 //
 //	func TestService(t *testing.T) {
 //		synctest.Test(t, func(t *testing.T) {
@@ -23,19 +24,22 @@
 //   - "mem;fault" and "mem;fault;ofi_rxd", with the layer fault (package util/fault)
 //   - what Config.Providers make
 //
-// Node i has the address 10.0.0.0 plus i+1 and the name "node<i>". GetInfo and address vectors know both. A process may have any number of networks.
+// Node i has the address 10.0.0.0 plus i+1 and the name "node<i>". GetInfo and address vectors know both. A process
+// may have any number of networks.
 //
 // # Faults
 //
-// Every ordered pair of nodes has a Link of its own. Two of them make a path, which need not be alike in both directions. The seed, the link's settings and
-// the sequence of its datagrams decide what happens on it. A failing test logs the seed. A node's link to itself is perfect unless Link changes it.
+// Every ordered pair of nodes has a Link of its own. Two of them make a path, which need not be alike in both
+// directions. The seed, the link's settings and the sequence of its datagrams decide what happens on it. A failing
+// test logs the seed. A node's link to itself is perfect unless Link changes it.
 //
 // # Time
 //
-// Without testing/synctest the network runs in real time. In a bubble of testing/synctest, in which the Fabric must have been made, it runs in the bubble's
-// time: delays and timeouts take no real time. There
+// Without testing/synctest the network runs in real time. In a bubble of testing/synctest, in which the Fabric must
+// have been made, it runs in the bubble's time: delays and timeouts take no real time. There
 //
-//   - wait with SRead, Wait or time.Sleep: the bubble's clock stands still while a goroutine polls in a loop, and with core.WaitYield;
+//   - wait with SRead, Wait or time.Sleep: the bubble's clock stands still while a goroutine polls in a loop, and
+//     with core.WaitYield;
 //   - do not sleep on descriptors (core.WaitFD), which are outside of the bubble;
 //   - close what was opened: a domain's goroutine ends with it.
 package fabrictest

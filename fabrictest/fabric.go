@@ -14,16 +14,17 @@ type Fabric struct {
 	cfg   Config
 	nodes []*Node
 
-	mu    sync.RWMutex // above the links' and the inboxes' locks, below those of domains
+	mu    sync.RWMutex // locked before the links' and the inboxes' locks, after those of domains
 	ports map[netip.AddrPort]*port
 	links map[[2]int]*Link
 	group []int // of each node: nodes of different groups do not reach each other
 }
 
-// MaxNodes is how many nodes a Fabric may have.
+// MaxNodes is the largest number of nodes of a Fabric.
 const MaxNodes = 1 << 20
 
-// New makes a network for a test. At its end a test that failed logs the seed. In a bubble of testing/synctest, make it there.
+// New makes a network for a test. At its end a failed test logs the seed. In a bubble of testing/synctest, call New
+// inside the bubble.
 func New(tb testing.TB, nodes int, cfg Config) *Fabric {
 	tb.Helper()
 	f, err := Open(nodes, cfg)
@@ -38,7 +39,7 @@ func New(tb testing.TB, nodes int, cfg Config) *Fabric {
 	return f
 }
 
-// Open makes a network without a test. It needs no Close: it has neither goroutines nor descriptors but those of open domains.
+// Open makes a network without a test. It needs no Close: only open domains have goroutines and descriptors.
 func Open(nodes int, cfg Config) (*Fabric, error) {
 	if nodes < 1 || nodes > MaxNodes {
 		return nil, fmt.Errorf("fabrictest: %d nodes, outside 1 to %d", nodes, MaxNodes)
@@ -58,13 +59,13 @@ func Open(nodes int, cfg Config) (*Fabric, error) {
 	return f, nil
 }
 
-// Nodes is the number of nodes.
+// Nodes returns the number of nodes.
 func (f *Fabric) Nodes() int { return len(f.nodes) }
 
-// Node is a node, from 0 to Nodes()-1.
+// Node returns a node, from 0 to Nodes()-1.
 func (f *Fabric) Node(i int) *Node { return f.nodes[i] }
 
-// Seed is Config.Seed, or its default.
+// Seed returns Config.Seed, or its default.
 func (f *Fabric) Seed() uint64 { return f.cfg.Seed }
 
 func (f *Fabric) inside(i int) bool { return i >= 0 && i < len(f.nodes) }
@@ -90,10 +91,10 @@ func addrOf(i int) netip.Addr {
 	return netip.AddrFrom4([4]byte{network, byte(i >> 16), byte(i >> 8), byte(i)})
 }
 
-// Where ports without a number of their own begin, as the system's do.
+// The first port number that the node chooses, as on Linux.
 const firstPort = 49152
 
-// bind gives p its address.
+// bind assigns an address to p.
 func (f *Fabric) bind(p *port, want uint16) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -132,7 +133,7 @@ func (f *Fabric) unbind(p *port) {
 	}
 }
 
-// route returns the port at an address, nil if nobody is there, and the link to it.
+// route returns the port at an address, nil if there is none, and the link to it.
 func (f *Fabric) route(from *Node, to netip.AddrPort) (*port, *Link) {
 	f.mu.RLock()
 	p := f.ports[to]

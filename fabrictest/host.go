@@ -24,7 +24,7 @@ func (m *machine) FilterInterfaces(list []core.Iface, spec string) ([]core.Iface
 	return (&host.Host{}).FilterInterfaces(list, spec)
 }
 
-// Resolve knows the names of nodes and addresses; no node is this one.
+// Resolve knows the names and addresses of nodes. An empty node is this one.
 func (m *machine) Resolve(node, service string, numeric, passive bool) ([]netip.AddrPort, error) {
 	var port uint64
 	if service != "" {

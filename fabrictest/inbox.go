@@ -9,17 +9,18 @@ import (
 	"gofabric/internal/progress"
 )
 
-// inbox is what is on its way to a port. Senders put it there, under the locks of their domains and of a link.
+// inbox has the datagrams on their way to a port. Senders add them with the locks of their domains and of a link
+// held.
 type inbox struct {
 	h *progress.Handle
 
-	mu        sync.Mutex // below a link's
+	mu        sync.Mutex // locked after a link's
 	q         impair.Queue
 	overflows uint64
 	closed    bool
 }
 
-// add puts a datagram or run into the inbox, and tells the port if it is the next to come.
+// add adds a datagram or GSO batch to the inbox, and notifies the port if it is the next one to arrive.
 func (in *inbox) add(at mono.Time, from netip.AddrPort, parts [][]byte, seg, flip int) (*impair.Item, uint32) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
@@ -54,7 +55,7 @@ func (in *inbox) take(now mono.Time) *impair.Item {
 	return in.q.Due(now)
 }
 
-// recycle ends the use of an item of take. One that outlived the inbox is forgotten.
+// recycle ends the use of an item of take. It drops an item whose inbox is closed.
 func (in *inbox) recycle(it *impair.Item) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
@@ -88,24 +89,24 @@ func (in *inbox) close() {
 	in.q.Clear()
 }
 
-// delivery is a port as the sender that a link transmits through: what it passes or keeps goes into the inbox at the other end.
+// delivery is a port as a link's sender: datagrams that the link passes or delays go to the inbox at the other end.
 type delivery struct {
 	from, to *port
 	now      mono.Time
 }
 
-// Pass has a datagram or run come now.
+// Pass makes a datagram or GSO batch arrive now.
 func (d *delivery) Pass(_ netip.AddrPort, parts [][]byte, seg int) error {
-	d.to.in.add(d.now, d.from.local, parts, seg, -1) // if there is no room the inbox counts it; a sender does not learn of it
+	d.to.in.add(d.now, d.from.local, parts, seg, -1) // the inbox counts datagrams without room; a sender does not learn of them
 	return nil
 }
 
-// Keep has one come later.
+// Keep makes one arrive later.
 func (d *delivery) Keep(at mono.Time, _ netip.AddrPort, parts [][]byte, flip int) (*impair.Item, uint32) {
 	return d.to.in.add(at, d.from.local, parts, 0, flip)
 }
 
-// Hurry has one come earlier; it may be for another port of the node.
+// Hurry makes one arrive earlier. It may be for another port of the node.
 func (d *delivery) Hurry(it *impair.Item, gen uint32, at mono.Time) {
 	it.Owner.(*inbox).hurry(it, gen, at)
 }

@@ -9,7 +9,8 @@ import (
 	"gofabric/internal/mono"
 )
 
-// Link is the way from one node to another. Its methods are safe for concurrent use; what is under way stays as it is when settings change.
+// Link is the path from one node to another. Its methods are safe for concurrent use. Changed settings do not
+// affect datagrams under way.
 type Link struct {
 	mu     sync.Mutex
 	link   impair.Link
@@ -17,7 +18,8 @@ type Link struct {
 	parted bool // by Partition
 }
 
-// Link returns the way from one node to another; that back is another Link. A node that does not exist is a mistake in the test, and panics.
+// Link returns the path from one node to another. The path back is another Link. A node that does not exist is an
+// error in the test, and panics.
 func (f *Fabric) Link(from, to int) *Link {
 	if !f.inside(from) || !f.inside(to) {
 		panic(fmt.Sprintf("fabrictest: Link(%d, %d) of %d nodes", from, to, len(f.nodes)))
@@ -39,7 +41,7 @@ func (f *Fabric) Link(from, to int) *Link {
 	return l
 }
 
-// Set replaces the link's faults. Settings that make no sense panic.
+// Set replaces the link's faults. Invalid settings panic.
 func (l *Link) Set(faults Faults) {
 	if err := faults.check(); err != nil {
 		panic("fabrictest: " + err.Error())
@@ -56,7 +58,7 @@ func (l *Link) Faults() Faults {
 	return Faults(l.link.Faults())
 }
 
-// Down cuts the link, or mends it: nothing passes meanwhile.
+// Down cuts the link, or restores it. No datagram passes a link that is cut.
 func (l *Link) Down(down bool) {
 	l.mu.Lock()
 	l.down = down
@@ -73,14 +75,14 @@ func (l *Link) part(parted bool) {
 
 func (l *Link) settle() { l.link.Down(l.down || l.parted) }
 
-// Stats returns the counts since the beginning.
+// Stats returns the counts since the network was made.
 func (l *Link) Stats() Stats {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return Stats(l.link.Stats())
 }
 
-// send sends what port from has for port to. The sender's domain is locked.
+// send sends datagrams from a port to a port. The sender's domain is locked.
 func (l *Link) send(from, to *port, dest netip.AddrPort, parts [][]byte, seg int) error {
 	now := mono.Now()
 	l.mu.Lock()
@@ -91,7 +93,7 @@ func (l *Link) send(from, to *port, dest netip.AddrPort, parts [][]byte, seg int
 	return err
 }
 
-// SetFaults replaces the faults of all links between different nodes. Settings that make no sense panic.
+// SetFaults replaces the faults of all links between different nodes. Invalid settings panic.
 func (f *Fabric) SetFaults(faults Faults) {
 	if err := faults.check(); err != nil {
 		panic("fabrictest: " + err.Error())
@@ -106,8 +108,8 @@ func (f *Fabric) SetFaults(faults Faults) {
 	}
 }
 
-// Partition splits the network: nodes of different groups do not reach each other, and those that no group names make one more. It replaces the partition
-// before. A node that does not exist, or is in two groups, panics.
+// Partition splits the network: nodes of different groups do not reach each other. Nodes that are in no group form
+// one more group. It replaces an earlier partition. A node that does not exist, or is in two groups, panics.
 func (f *Fabric) Partition(groups ...[]int) {
 	of := make([]int, len(f.nodes))
 	for g, nodes := range groups {
@@ -126,10 +128,10 @@ func (f *Fabric) Partition(groups ...[]int) {
 	}
 }
 
-// Heal ends the partition. Links that were cut by Down stay cut.
+// Heal ends the partition. Links that Down has cut remain cut.
 func (f *Fabric) Heal() { f.Partition() }
 
-// Stats adds up the counts of all links.
+// Stats returns the sums of the counts of all links.
 func (f *Fabric) Stats() Stats {
 	f.mu.RLock()
 	defer f.mu.RUnlock()

@@ -48,25 +48,25 @@ func newNode(f *Fabric, i int) (*Node, error) {
 	return n, nil
 }
 
-// Name is "node0" and so on.
+// Name returns the node's name: "node0" and so on.
 func (n *Node) Name() string { return fmt.Sprintf("node%d", n.index) }
 
-// Addr is the node's one address.
+// Addr returns the node's only address.
 func (n *Node) Addr() netip.Addr { return n.addr }
 
-// Index is the node's number, from 0.
+// Index returns the node's number, from 0.
 func (n *Node) Index() int { return n.index }
 
-// Registry has the node's providers.
+// Registry returns the node's providers.
 func (n *Node) Registry() *core.Registry { return n.registry }
 
-// Params are the node's variables, as Config.Params has them.
+// Params returns the node's variables, from Config.Params.
 func (n *Node) Params() *core.Params { return n.params }
 
-// Host is the machine as core.GetInfo sees it.
+// Host returns the machine as core.GetInfo sees it.
 func (n *Node) Host() core.Host { return &machine{n} }
 
-// GetInfo asks the node's providers for ways to communicate (fi_getinfo(3)); see core.GetInfo.
+// GetInfo returns the node's ways to communicate (fi_getinfo(3)); see core.GetInfo.
 func (n *Node) GetInfo(q core.Query) ([]*core.Info, []core.Refusal, error) {
 	return core.GetInfo(n.registry, n.Host(), n.params, q)
 }
@@ -76,8 +76,9 @@ func (n *Node) OpenFabric(info *core.Info) (*core.Fabric, error) {
 	return core.OpenFabric(n.registry, info)
 }
 
-// Crash takes everything of the node off the network without a word to its peers, as the loss of power does: what is open can be closed, but hears and says
-// nothing any more, and its addresses are free, so that the test can start the node's program again.
+// Crash takes all objects of the node off the network without a message to peers, as a loss of power does. Its
+// objects can be closed, but neither send nor receive. Its addresses are free, so that the test can start the
+// node's program again.
 func (n *Node) Crash() {
 	n.f.mu.Lock()
 	defer n.f.mu.Unlock()
@@ -89,7 +90,7 @@ func (n *Node) Crash() {
 	}
 }
 
-// Ports are the addresses at which something is open, in order.
+// Ports returns the addresses of open objects, in order.
 func (n *Node) Ports() []netip.AddrPort {
 	n.f.mu.RLock()
 	defer n.f.mu.RUnlock()

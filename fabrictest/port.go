@@ -12,10 +12,11 @@ import (
 	"gofabric/internal/transport/datagram"
 )
 
-// drainMax is how many datagrams, or runs, are handed over at once: a receiver that answers itself must not keep the domain's lock for ever.
+// drainMax is the largest number of datagrams or GSO batches in one delivery. A receiver that sends to itself must
+// not keep the domain's lock for ever.
 const drainMax = 256
 
-// port is where a node is on the network. Its domain's lock guards it, but for the inbox.
+// port is an endpoint's place on the network. Its domain's lock guards everything except the inbox.
 type port struct {
 	d     *domain
 	node  *Node
@@ -69,7 +70,7 @@ func (p *port) Stats() datagram.Stats {
 	return s
 }
 
-// Send hands datagrams to the link.
+// Send passes datagrams to the link.
 func (p *port) Send(dest netip.AddrPort, parts [][]byte, seg int) error {
 	if p.closed {
 		return core.ErrBadF
@@ -99,12 +100,12 @@ func (p *port) Send(dest netip.AddrPort, parts [][]byte, seg int) error {
 	}
 	to, link := p.node.f.route(p.node, netip.AddrPortFrom(dest.Addr().Unmap(), dest.Port()))
 	if to == nil {
-		return nil // nobody is there, and nobody says so
+		return nil // no port has this address, and the sender gets no error
 	}
 	return link.send(p, to, dest, parts, seg)
 }
 
-// Poll, Ready and Expired bring what has come.
+// Poll, Ready and Expired deliver the datagrams that have arrived.
 func (p *port) Poll()             { p.drain() }
 func (p *port) Ready(bool, bool)  { p.drain() }
 func (p *port) Expired(mono.Time) { p.drain() }
@@ -112,7 +113,7 @@ func (p *port) Lost(err error)    { p.up.Lost(err) }
 
 func (p *port) drain() {
 	if p.draining || p.closed {
-		return // a receiver that polls from within gets nothing
+		return // a receiver that polls during a delivery gets nothing
 	}
 	p.draining = true
 	now, n := mono.Now(), 0
@@ -156,7 +157,7 @@ func (p *port) received(it *impair.Item) {
 	p.up.Received(it.Addr, it.B, seg)
 }
 
-// Close takes the port off the network. What it sent arrives nevertheless.
+// Close takes the port off the network. Datagrams that it has sent still arrive.
 func (p *port) Close() error {
 	if p.closed {
 		return core.ErrBadF

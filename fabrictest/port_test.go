@@ -331,7 +331,7 @@ func TestBusy(t *testing.T) {
 	}
 }
 
-// TestOverflow: a port that nobody reads keeps no more than its buffer.
+// TestOverflow: a port that is not read keeps no more than its buffer.
 func TestOverflow(t *testing.T) {
 	net := fabrictest.New(t, 2, fabrictest.Config{Buffer: 100_000, Faults: fabrictest.Faults{Delay: time.Hour}})
 	a, b := open(t, net.Node(0), "mem"), open(t, net.Node(1), "mem")

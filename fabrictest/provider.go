@@ -11,7 +11,7 @@ import (
 // provider is "mem": datagrams inside the process.
 type provider struct{ n *Node }
 
-// providerName is its name.
+// providerName is the provider's name.
 const providerName = "mem"
 
 var names = endpoint.Names{Provider: providerName}
@@ -19,7 +19,7 @@ var names = endpoint.Names{Provider: providerName}
 func (p *provider) Name() string          { return providerName }
 func (p *provider) Version() core.Version { return core.ProviderVersion }
 
-// Infos are those of an endpoint of udp, whose place it takes.
+// Infos returns the attributes of a udp endpoint, which this provider replaces.
 func (p *provider) Infos(*core.Info) []*core.Info {
 	const (
 		domainCaps = core.CapLocalComm | core.CapRemoteComm
@@ -73,11 +73,11 @@ type domain struct {
 
 var _ datagram.Domain = (*domain)(nil)
 
-// OpenPort opens a port at info's source address, or where there is none at a port number of the node's choice.
+// OpenPort opens a port at info's source address. Without one, the node chooses the port number.
 func (d *domain) OpenPort(info *core.Info, r datagram.Receiver) (datagram.Port, error) {
 	p, err := openPort(d, info, r)
 	if err != nil {
-		return nil, err // and not a typed nil, which would compare unequal to nil
+		return nil, err // not a nil pointer in an interface, which would not equal nil
 	}
 	return p, nil
 }

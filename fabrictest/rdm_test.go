@@ -95,7 +95,8 @@ func (r *rdm) wait(t *testing.T, limit time.Duration) core.CQEntry {
 	}
 }
 
-// TestReliable: reliable datagrams over a bad network, in a bubble: every message comes, once, in order and intact, through a partition of ten seconds too.
+// TestReliable: reliable datagrams over a bad network, in a bubble: every message comes, once, in order and intact,
+// through a partition of ten seconds too.
 func TestReliable(t *testing.T) {
 	const messages = 300
 	for _, stack := range []string{"mem;ofi_rxd", "mem;fault;ofi_rxd"} {

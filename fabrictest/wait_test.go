@@ -15,7 +15,8 @@ import (
 	"gofabric/test/wait"
 )
 
-// TestWaits: every call that waits ends when its context does, after an hour that takes no time, and does not spin in a bubble for ever.
+// TestWaits: every call that waits ends when its context does, after an hour that takes no time, and does not spin
+// in a bubble for ever.
 func TestWaits(t *testing.T) {
 	for _, progress := range []core.Progress{core.ProgressAuto, core.ProgressManual} {
 		synctest.Test(t, func(t *testing.T) {
@@ -63,7 +64,7 @@ func TestWaits(t *testing.T) {
 					t.Errorf("%s: %v after %v", what, err, time.Since(began))
 				}
 			}
-			// Somebody who sleeps is woken by what happens elsewhere.
+			// An event at another node wakes a sleeper.
 			done := make(chan error, 1)
 			go func() { done <- c.Wait(t.Context(), 3) }()
 			time.Sleep(time.Minute)
@@ -82,8 +83,8 @@ func TestWaits(t *testing.T) {
 	}
 }
 
-// TestConcurrent: domains that send to each other from their own goroutines, from inside of receivers and from outside, while the test switches everything:
-// no deadlock, no race, and all is counted.
+// TestConcurrent: domains that send to each other from their own goroutines, from inside of receivers and from
+// outside, while the test switches everything: no deadlock, no race, and all is counted.
 func TestConcurrent(t *testing.T) {
 	const nodes, each = 6, 300
 	net := fabrictest.New(t, nodes, fabrictest.Config{Faults: fabrictest.Faults{Dup: 0.1, Jitter: 100 * time.Microsecond, Reorder: 0.1}})

@@ -71,7 +71,8 @@ func get(t *testing.T, accept string) (body, kind string) {
 	return string(b), w.Header().Get("Content-Type")
 }
 
-// TestHandler: one call serves what the process did, endpoints that are closed included, as text and with native histograms.
+// TestHandler: one call serves what the process did, endpoints that are closed included, as text and with native
+// histograms.
 func TestHandler(t *testing.T) {
 	sent := uint64(600)
 	for _, total := range telemetry.Collect().Totals { // of tests before

@@ -35,7 +35,8 @@ type gate struct {
 	dial              func() (net.Conn, error)
 }
 
-// wholeDaemon runs a daemon with all parts, and with an emulated fabric where that can be, and returns its patterns and its three gates.
+// wholeDaemon runs a daemon with all parts, and with an emulated fabric where that can be, and returns its patterns
+// and its three gates.
 func wholeDaemon(t *testing.T) (patterns []string, gates []gate) {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "fd")
@@ -136,8 +137,9 @@ var variable = regexp.MustCompile(`\{[a-z$]*(\.\.\.)?\}`)
 // public are the patterns that any site may lead to.
 var public = map[string]bool{"GET /{$}": true, "GET /page/{file}": true}
 
-// TestBrowsers asks for everything that the daemon answers, through each of its gates and with a valid token, as browsers do for other sites: all of it is refused
-// before anything is done. The daemon's own page, and programs, are not refused for that.
+// TestBrowsers asks for everything that the daemon answers, through each of its gates and with a valid token, as
+// browsers do for other sites: all of it is refused before anything is done. The daemon's own page, and programs,
+// are not refused for that.
 func TestBrowsers(t *testing.T) {
 	patterns, gates := wholeDaemon(t)
 	if len(patterns) < 20 {

@@ -12,7 +12,7 @@ import (
 	"gofabric/internal/fabricd/api"
 )
 
-// newCaptureCommand writes what passes a link of the emulated fabric into a file.
+// newCaptureCommand writes the frames of a link of the emulated fabric to a file.
 func newCaptureCommand() *cobra.Command {
 	c := api.Capture{}
 	var limit time.Duration

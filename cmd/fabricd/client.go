@@ -13,14 +13,14 @@ import (
 	"gofabric/internal/fabricd/api"
 )
 
-// client is what commands that ask a daemon have in common.
+// client is the common state of commands that ask a daemon.
 type client struct {
 	api  *api.Client
 	json bool
 	cmd  *cobra.Command
 }
 
-// asking makes a command that talks to this node's daemon.
+// asking returns a command that sends requests to this node's daemon.
 func asking(cmd *cobra.Command, run func(c *client, args []string) error) *cobra.Command {
 	asJSON := cmd.Flags().Bool("json", false, "print JSON, as the API answers")
 	socket := cmd.Flags().String("socket", "", "the daemon's API socket (default: look in FABRICD_DIR, or where daemons of this user and the system are)")
@@ -35,10 +35,10 @@ func asking(cmd *cobra.Command, run func(c *client, args []string) error) *cobra
 	return cmd
 }
 
-// answerTime is how long a daemon may take to answer what it need not wait for.
+// answerTime is the time that a daemon has for an answer that does not wait for an event.
 const answerTime = 20 * time.Second
 
-// ask asks; a daemon that does not answer is an error, for it may hang, or have been stopped.
+// ask sends a request. It is an error if the daemon does not answer in time: it may hang, or be stopped.
 func (c *client) ask(method, path string, in, out any, wait time.Duration) error {
 	limit := answerTime + wait
 	ctx, cancel := context.WithTimeoutCause(c.cmd.Context(), limit, fmt.Errorf("it has not answered for %v", limit))
@@ -50,12 +50,12 @@ func (c *client) ask(method, path string, in, out any, wait time.Duration) error
 	return err
 }
 
-// do asks, and prints the answer as JSON if that is wanted; otherwise text prints it.
+// do sends a request. It prints the answer as JSON with --json; otherwise text prints it.
 func (c *client) do(method, path string, in, out any, text func()) error {
 	return c.await(method, path, in, out, 0, text)
 }
 
-// await is do for what the daemon is asked to wait for.
+// await is do for a request that waits in the daemon.
 func (c *client) await(method, path string, in, out any, wait time.Duration, text func()) error {
 	if err := c.ask(method, path, in, out, wait); err != nil {
 		return err
@@ -87,7 +87,7 @@ func (c *client) table(header string, rows func(w *tabwriter.Writer)) {
 	w.Flush()
 }
 
-// left is how long something lives, for people.
+// left returns the remaining lifetime in words.
 func left(t time.Time) string {
 	if t.IsZero() {
 		return "for good"

@@ -55,7 +55,7 @@ func newEmulateCommand() *cobra.Command {
 	return cmd
 }
 
-// newTopologyCommand prints ready topologies.
+// newTopologyCommand prints built-in topologies.
 func newTopologyCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:       "topology [NAME]",
@@ -80,8 +80,8 @@ func newTopologyCommand() *cobra.Command {
 	}
 }
 
-// envOwn says to a process that it was started into a user namespace of its own.
+// envOwn is set in a process that was started in a user namespace of its own.
 const envOwn = "FABRICD_OWN_NAMESPACE"
 
-// isInOwnNamespace reports whether this process was.
+// isInOwnNamespace reports whether this process was started so.
 func isInOwnNamespace() bool { return os.Getenv(envOwn) != "" }

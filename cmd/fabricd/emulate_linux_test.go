@@ -172,7 +172,8 @@ func inside(space string) (all []string) {
 	return all
 }
 
-// TestExec: a program in a node has its interfaces, the caller's folder and the daemon's, and its status is the command's.
+// TestExec: a program in a node has its interfaces, the caller's folder and the daemon's, and its status is the
+// command's.
 func TestExec(t *testing.T) {
 	m := startFabric(t, "star")
 	m.want(7, "02:fa:b0:00:00:01\n"+m.dir+"\n", "exec", "n2", "--", "sh", "-c", "cat /sys/class/net/eth0/address; echo $FABRICD_DIR; exit 7")
@@ -206,7 +207,8 @@ func TestExec(t *testing.T) {
 	wait.Until(t, "the program is gone", func() bool { return m.state().Nodes[0].Programs == 0 })
 }
 
-// TestEnd: programs in nodes end with the daemon, those too that a program left behind, whether it is told to end or killed, and nothing is left.
+// TestEnd: programs in nodes end with the daemon, those too that a program left behind, whether it is told to end
+// or killed, and nothing is left.
 func TestEnd(t *testing.T) {
 	for _, s := range []syscall.Signal{syscall.SIGTERM, syscall.SIGKILL} {
 		t.Run(s.String(), func(t *testing.T) {
@@ -308,7 +310,7 @@ func TestSchedule(t *testing.T) {
 	}
 }
 
-// TestOthers: who is neither the daemon's user nor root looks, and changes nothing.
+// TestOthers: a user other than the daemon's and root may read, and change nothing.
 func TestOthers(t *testing.T) {
 	m := startFabric(t, "pair")
 	m.lend()
@@ -331,7 +333,8 @@ func (m *machine) lend() {
 	}
 }
 
-// TestRootless: a user without rights has a fabric in a user namespace, runs programs in it, and leaves nothing when either process is killed.
+// TestRootless: a user without rights has a fabric in a user namespace, runs programs in it, and leaves nothing
+// when either process is killed.
 func TestRootless(t *testing.T) {
 	need.Root(t, "to become a user and to let that one open /dev/net/tun")
 	m := newMachine(t)
@@ -340,7 +343,7 @@ func TestRootless(t *testing.T) {
 		t.Fatal(err)
 	}
 	user := append([]string{"setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups"}, m.self...)
-	// As most systems have it: a device that everybody may open, in a file system for this process alone.
+	// As most systems have it: a device that all users may open, in a file system for this process alone.
 	const open = "mount -t tmpfs none /dev/net && mknod -m 666 /dev/net/tun c 10 200 && exec \"$@\""
 	start := func() {
 		m.start(append([]string{"unshare", "-m", "sh", "-c", open, "sh"}, append(user, "emulate", "star")...)...)

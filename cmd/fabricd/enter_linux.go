@@ -16,7 +16,8 @@ import (
 	"gofabric/internal/fabricd/api"
 )
 
-// newEnterCommand is the second half of exec: a process that enters a node and becomes the program. It is not for people.
+// newEnterCommand is the second half of exec: a process that enters a node and executes the program. It is not for
+// users.
 func newEnterCommand() *cobra.Command {
 	var file string
 	cmd := &cobra.Command{
@@ -30,12 +31,12 @@ func newEnterCommand() *cobra.Command {
 	return cmd
 }
 
-// newKeepCommand is the process beside fabricd emulate that tidies up if that is killed. It is not for people.
+// newKeepCommand is the process beside fabricd emulate that cleans up if fabricd is killed. It is not for users.
 func newKeepCommand() *cobra.Command {
 	return &cobra.Command{Use: emulate.KeeperCommand, Hidden: true, Args: cobra.NoArgs, RunE: func(*cobra.Command, []string) error { return emulate.Keep() }}
 }
 
-// enter moves this thread into the namespace and has the program take its place.
+// enter moves this thread into the namespace and executes the program.
 func enter(file string, args []string) error {
 	runtime.LockOSThread()
 	if file != "" {
@@ -59,7 +60,8 @@ func enter(file string, args []string) error {
 	return fmt.Errorf("%s: %w", path, syscall.Exec(path, args, os.Environ()))
 }
 
-// showInterfaces has /sys show the node's interfaces, not the host's, as ip-netns(8) does. Where that is not allowed, programs that look there see the host's.
+// showInterfaces makes /sys show the node's interfaces, as ip-netns(8) does. Where that is not allowed, /sys shows
+// the host's.
 func showInterfaces() {
 	if unix.Unshare(unix.CLONE_NEWNS) != nil || unix.Mount("", "/", "", unix.MS_SLAVE|unix.MS_REC, "") != nil {
 		return
@@ -67,14 +69,14 @@ func showInterfaces() {
 	_ = unix.Mount("node", "/sys", "sysfs", unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC, "")
 }
 
-// entering returns the command that becomes the program in a node. A user namespace takes a process of one thread to enter, which no Go program is: nsenter(1)
-// is.
+// entering returns the command that executes the program in a node. Only a process with a single thread can enter a
+// user namespace (setns(2)). A Go program has several, so the command uses nsenter(1).
 func entering(p *api.Program, args []string) (*exec.Cmd, error) {
 	self, err := os.Executable()
 	if err != nil {
 		return nil, err
 	}
-	if p.User == "" || sameFile(p.User, "/proc/self/ns/user") { // nobody enters the user namespace that he is in
+	if p.User == "" || sameFile(p.User, "/proc/self/ns/user") { // a process cannot enter its own user namespace (setns(2))
 		return exec.Command(self, append([]string{"enter", "--net", p.Net, "--"}, args...)...), nil
 	}
 	nsenter, err := exec.LookPath("nsenter")
@@ -84,14 +86,14 @@ func entering(p *api.Program, args []string) (*exec.Cmd, error) {
 	return exec.Command(nsenter, append([]string{"--preserve-credentials", "--user=" + p.User, "--net=" + p.Net, "--", self, "enter", "--"}, args...)...), nil
 }
 
-// sameFile reports whether two paths lead to one file, here to one namespace.
+// sameFile reports whether two paths refer to one file, here to one namespace.
 func sameFile(a, b string) bool {
 	x, errX := os.Stat(a)
 	y, errY := os.Stat(b)
 	return errX == nil && errY == nil && os.SameFile(x, y)
 }
 
-// catch has signals come to c that would end this process before the program that it waits for.
+// catch sends signals to c that would otherwise end this process before the program that it waits for.
 func catch(c chan<- os.Signal) {
 	signal.Notify(c, syscall.SIGINT, syscall.SIGQUIT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGUSR1, syscall.SIGUSR2)
 }

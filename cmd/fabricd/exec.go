@@ -39,7 +39,7 @@ func newExecCommand() *cobra.Command {
 	return cmd
 }
 
-// runInNode asks the daemon for the way into a node and goes it.
+// runInNode gets the way into a node from the daemon and runs the program there.
 func runInNode(node string, args []string) error {
 	path := fabricd.Find(fabricd.API)
 	if path == "" {
@@ -50,7 +50,7 @@ func runInNode(node string, args []string) error {
 		return err
 	}
 	defer client.Close()
-	// Not the command's context: the signals that end it are the program's.
+	// Do not use the command's context: signals that end it are for the program.
 	body, err := client.Open(context.Background(), "POST", "/v1/emulation/nodes/"+url.PathEscape(node)+"/programs", nil)
 	if err != nil {
 		return emulationError(err)
@@ -63,7 +63,7 @@ func runInNode(node string, args []string) error {
 	}
 	ended := make(chan struct{})
 	go func() {
-		defer close(ended) // told, or the daemon is gone: the same
+		defer close(ended) // an end message and the end of the daemon have the same effect
 		var end api.Program
 		_ = lines.Decode(&end)
 	}()
@@ -80,11 +80,12 @@ func runInNode(node string, args []string) error {
 	return attend(cmd, ended)
 }
 
-// shortcuts are the variables that say from which size on messages between processes of one host do not travel. Nodes are on one host, but are to be taken for
-// several; what else processes of one host share is looked for by names in a network namespace, of which each node has its own.
+// shortcuts are the variables with the sizes from which messages between processes of one host use a single copy.
+// Nodes are on one host, but stand for several. The other means of one host are found by names in a network
+// namespace, and each node has its own.
 var shortcuts = []string{"FI_TCP_SINGLE_COPY_SIZE", "FI_OFI_RXM_SINGLE_COPY_SIZE", "FI_OFI_RXD_SINGLE_COPY_SIZE"}
 
-// apart switches the shortcuts off, unless the caller has set them.
+// apart disables the shortcuts, unless the caller has set them.
 func apart(env []string) []string {
 	for _, name := range shortcuts {
 		if _, set := os.LookupEnv(name); !set {

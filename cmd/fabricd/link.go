@@ -16,10 +16,10 @@ import (
 	"gofabric/internal/fabricd/api"
 )
 
-// errNoFabric: nothing to ask.
+// errNoFabric is the error of a request to a daemon that does not run.
 var errNoFabric = fmt.Errorf("%w; for an emulated fabric: fabricd emulate pair", api.ErrNoDaemon)
 
-// emulationError says what is missing when the daemon, or the fabric in it, is.
+// emulationError says what is missing if the daemon, or its fabric, does not run.
 func emulationError(err error) error {
 	var e *api.Error
 	switch {
@@ -129,7 +129,7 @@ func printLinks(w io.Writer, links []api.Link) error {
 	return t.Flush()
 }
 
-// describe says in words what is wrong with a link.
+// describe returns a link's state and faults in words.
 func describe(l *api.Link, f *api.Faults) string {
 	var all []string
 	add := func(is bool, format string, args ...any) {
@@ -155,7 +155,7 @@ func describe(l *api.Link, f *api.Faults) string {
 	return strings.Join(all, ", ")
 }
 
-// others are the counts that are rarely of interest.
+// others returns the counts that are rarely of interest.
 func others(s *api.LinkStats) string {
 	var all []string
 	for _, c := range []struct {

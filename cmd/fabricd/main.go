@@ -1,5 +1,5 @@
-// Command fabricd is the daemon of a node: the directory of names, processes and their counters, and an emulated fabric to break on purpose. No
-// application needs it.
+// Command fabricd is the daemon of a node: the directory of names, the node's processes and their counters, and an
+// emulated fabric for fault injection. No application needs it.
 package main
 
 import (
@@ -22,7 +22,7 @@ func main() {
 	root.SetArgs(joinPage(os.Args[1:]))
 	if err := root.ExecuteContext(ctx); err != nil {
 		var status exitStatus
-		if errors.As(err, &status) { // of a program that has spoken for itself
+		if errors.As(err, &status) { // of a program that has printed its own error
 			os.Exit(int(status))
 		}
 		fmt.Fprintln(os.Stderr, "fabricd:", err)
@@ -30,7 +30,7 @@ func main() {
 	}
 }
 
-// newRootCommand wires the commands; each has a file of its own.
+// newRootCommand adds the commands. Each has a file of its own.
 func newRootCommand() *cobra.Command {
 	root := &cobra.Command{
 		Use:           "fabricd",
@@ -47,7 +47,7 @@ func newRootCommand() *cobra.Command {
 	return root
 }
 
-// exitStatus is an error that says only with which status to exit.
+// exitStatus is an error that only contains an exit status.
 type exitStatus int
 
 func (s exitStatus) Error() string { return fmt.Sprintf("exit status %d", int(s)) }

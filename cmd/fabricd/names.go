@@ -15,7 +15,7 @@ import (
 	"gofabric/internal/fabricd/api"
 )
 
-// addNameCommands adds what asks and changes the directory.
+// addNameCommands adds the commands that read and change the directory.
 func addNameCommands(root *cobra.Command) {
 	root.AddCommand(newNamesCommand(), newGetCommand(), newPutCommand(), newDeleteCommand(), newWatchCommand())
 }
@@ -50,10 +50,10 @@ func newNamesCommand() *cobra.Command {
 	})
 }
 
-// nameRoom is how much of a name a table shows: the longest one makes the column as wide for all.
+// nameRoom is the number of characters of a name in a table: the longest name determines the column's width.
 const nameRoom = 64
 
-// brief is a name as a table has it: of a long one the beginning and the end.
+// brief returns a name as a table shows it: of a long one the beginning and the end.
 func brief(name string) string {
 	if r := []rune(name); len(r) > nameRoom {
 		return string(r[:nameRoom/2]) + "…" + string(r[len(r)-nameRoom/2+1:])

@@ -16,22 +16,23 @@ import (
 	"gofabric/internal/fabricd"
 )
 
-// inOwnNamespace runs this program again in a user namespace in which the user is root, unless the user is, or it is there already. inner reports that it
-// did, and that the program has ended.
+// inOwnNamespace runs this program again in a user namespace in which the user is root. It does not if the user is
+// root, or the process is in such a namespace already. inner reports that it ran the program, and that the program
+// has ended.
 func inOwnNamespace(ctx context.Context, c *daemon.Config) (inner bool, err error) {
 	if os.Geteuid() == 0 {
 		return false, nil
 	}
 	cmd := exec.Command("/proc/self/exe", os.Args[1:]...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
-	cmd.Env = append(os.Environ(), envOwn+"=1", fabricd.EnvDir+"="+c.Dir, "FABRICD_STATE_DIR="+c.StateDir) // this user's folders, not root's
+	cmd.Env = append(os.Environ(), envOwn+"=1", fabricd.EnvDir+"="+c.Dir, "FABRICD_STATE_DIR="+c.StateDir) // the user's folders, not root's
 	cmd.SysProcAttr = &syscall.SysProcAttr{
 		Cloneflags:  unix.CLONE_NEWUSER,
 		UidMappings: []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getuid(), Size: 1}},
 		GidMappings: []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getgid(), Size: 1}},
 		Pdeathsig:   syscall.SIGTERM,
 	}
-	runtime.LockOSThread() // the signal is for the death of the thread that started it
+	runtime.LockOSThread() // the signal follows the death of the thread that started the process (prctl(2), PR_SET_PDEATHSIG)
 	defer runtime.UnlockOSThread()
 	if err := cmd.Start(); err != nil {
 		return true, fmt.Errorf("no user namespace: %w (run as root, or allow them: sysctl kernel.unprivileged_userns_clone=1 on Debian, "+
@@ -42,7 +43,7 @@ func inOwnNamespace(ctx context.Context, c *daemon.Config) (inner bool, err erro
 	return true, exitOf(cmd.Wait())
 }
 
-// exitOf turns the end of a process that has spoken for itself into this one's.
+// exitOf returns an exit status for this process from the end of a process that has printed its own error.
 func exitOf(err error) error {
 	var exit *exec.ExitError
 	if !errors.As(err, &exit) {
@@ -54,12 +55,12 @@ func exitOf(err error) error {
 	return exitStatus(exit.ExitCode())
 }
 
-// attend starts a program that is in a node, passes on the signals that it would not get by itself, and returns when it has ended. When the fabric ends, so
-// must the program.
+// attend starts a program in a node, forwards signals that the program would not get otherwise, and returns when it
+// has ended. The end of the fabric ends the program.
 func attend(cmd *exec.Cmd, ended <-chan struct{}) error {
 	signals := make(chan os.Signal, 8)
 	catch(signals)
-	runtime.LockOSThread() // the program dies with this one: with its thread
+	runtime.LockOSThread() // the program dies with this process, that is, with its thread
 	defer runtime.UnlockOSThread()
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	if err := cmd.Start(); err != nil {
@@ -91,17 +92,17 @@ func attend(cmd *exec.Cmd, ended <-chan struct{}) error {
 	}
 }
 
-// endAround ends a program and whatever else is in its node: a daemon that was killed cannot.
+// endAround ends a program and all other processes in its node, since a daemon that was killed cannot.
 func endAround(p *os.Process) {
 	node, err := os.Readlink(fmt.Sprintf("/proc/%d/ns/net", p.Pid))
 	if own, ownErr := os.Readlink("/proc/self/ns/net"); err != nil || ownErr != nil || node == own {
-		_ = p.Kill() // it is not there yet, or not any more
+		_ = p.Kill() // it is not in the node yet, or has ended
 		return
 	}
 	fabric.EndPrograms(map[string]bool{node: true})
 }
 
-// fromTerminal reports whether the program got the signal from the terminal too.
+// fromTerminal reports whether the terminal sent the signal to the program, too.
 func fromTerminal(s os.Signal) bool {
 	if s != syscall.SIGINT && s != syscall.SIGQUIT {
 		return false

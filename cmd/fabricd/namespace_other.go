@@ -13,7 +13,7 @@ import (
 	"gofabric/internal/fabricd/api"
 )
 
-// errLinux: elsewhere fabric.New says what there is instead.
+// errLinux is returned on other systems, where fabric.New says what is available instead.
 var errLinux = errors.New("only Linux has network namespaces")
 
 func inOwnNamespace(context.Context, *daemon.Config) (bool, error) { return false, nil }

@@ -11,7 +11,7 @@ import (
 	"gofabric/internal/fabricd/api"
 )
 
-// newPageCommand opens the page's port, and says where it is.
+// newPageCommand opens the page's port and prints the link to it.
 func newPageCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "page",
@@ -48,12 +48,13 @@ For browsers of other machines there is fabricd run --listen; the link for those
 	})
 }
 
-// warn says what browsers will ask, and why. It is for people: links alone go to standard output.
+// warn explains on standard error what browsers will ask. Standard output only has the link.
 func warn(cmd *cobra.Command, p *api.Page) {
 	fmt.Fprintf(cmd.ErrOrStderr(), "The browser will ask whether to trust the certificate: fabricd made it, and no authority vouches for it. Go on if its SHA-256 fingerprint is\n%s\n", p.SHA256)
 }
 
-// joinPage makes one word of --page ADDRESS: to pflag the value of a flag that may go without is in the same word, or an argument.
+// joinPage joins --page ADDRESS to one word. For pflag, the value of a flag with an optional value must be in the
+// same word; else it is an argument.
 func joinPage(args []string) []string {
 	if len(args) == 0 || args[0] != "run" && args[0] != "emulate" {
 		return args
@@ -70,7 +71,7 @@ func joinPage(args []string) []string {
 	return joined
 }
 
-// isPage reports whether a word is meant to be a value of --page, be it a wrong one.
+// isPage reports whether a word is meant as a value of --page, right or wrong.
 func isPage(word string) bool {
 	_, port, err := net.SplitHostPort(word)
 	_, number := strconv.Atoi(port)

@@ -7,7 +7,7 @@ import (
 	"gofabric/cmd/fabricd/internal/web"
 )
 
-// parts are what a daemon is made of, in the order in which they start.
+// parts returns the parts of a daemon in the order in which they start.
 func parts(*daemon.Config) []daemon.Part {
 	return []daemon.Part{
 		directory.New(),

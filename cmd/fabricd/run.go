@@ -34,18 +34,19 @@ environment, the environment over the file. SIGHUP reads file and environment ag
 	return cmd
 }
 
-// modestThreads is how many threads of the daemon run at a time, which shares its node with processes that would rather have all of it: what wakes it wakes no more
-// of them, however many processors there are.
+// modestThreads is the number of the daemon's threads that run at a time. The daemon shares its node with processes
+// that need the processors: an event wakes no more threads than this, for any number of processors.
 const modestThreads = 2
 
-// becomeModest bounds what the daemon takes, unless the environment says otherwise.
+// becomeModest bounds the daemon's use of processors and memory, unless the environment sets other bounds.
 func becomeModest() {
 	if os.Getenv("GOMAXPROCS") == "" {
 		runtime.GOMAXPROCS(min(modestThreads, runtime.GOMAXPROCS(0)))
 	}
 }
 
-// serve runs a daemon of all parts, and of more, until the command's context ends. ready, which may be nil, is called once it runs, with nil if the page was not asked for.
+// serve runs a daemon of all parts and of more until the command's context ends. It calls ready, unless it is nil,
+// when the daemon runs, with nil if the page was not asked for.
 func serve(cmd *cobra.Command, loader *daemon.Loader, ready func(page *api.Page), more ...daemon.Part) error {
 	c, err := loader.Load()
 	if err != nil {
@@ -55,7 +56,7 @@ func serve(cmd *cobra.Command, loader *daemon.Loader, ready func(page *api.Page)
 	log := newLog(cmd.ErrOrStderr(), c, &level)
 	d := daemon.New(c, log, append(parts(c), more...)...)
 	d.Ready = ready
-	signal.Ignore(syscall.SIGPIPE) // whoever reads the log may end, and need not take the daemon along
+	signal.Ignore(syscall.SIGPIPE) // the reader of the log may end without the daemon
 	hup := make(chan os.Signal, 1)
 	signal.Notify(hup, syscall.SIGHUP)
 	defer signal.Stop(hup)
@@ -74,7 +75,7 @@ func serve(cmd *cobra.Command, loader *daemon.Loader, ready func(page *api.Page)
 	return d.Run(cmd.Context())
 }
 
-// reload takes up a changed configuration. One that is wrong changes nothing.
+// reload applies a changed configuration. A wrong configuration changes nothing.
 func reload(d *daemon.Daemon, loader *daemon.Loader, log *slog.Logger, level *slog.LevelVar) {
 	c, err := loader.Load()
 	if err != nil {

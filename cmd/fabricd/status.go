@@ -9,7 +9,7 @@ import (
 	"gofabric/internal/fabricd/api"
 )
 
-// newStatusCommand says whether there is a daemon, and what it is made of.
+// newStatusCommand shows whether a daemon runs, and its parts.
 func newStatusCommand() *cobra.Command {
 	cmd := &cobra.Command{Use: "status", Short: "Say whether this node's daemon runs, and what it is made of", Args: cobra.NoArgs}
 	return asking(cmd, func(c *client, _ []string) error {

@@ -11,7 +11,7 @@ import (
 	"gofabric/internal/fabricd/api"
 )
 
-// newStuckCommand shows what makes no progress.
+// newStuckCommand shows operations that make no progress.
 func newStuckCommand() *cobra.Command {
 	return asking(&cobra.Command{
 		Use:   "stuck",
@@ -36,10 +36,10 @@ func newStuckCommand() *cobra.Command {
 	})
 }
 
-// who names a process.
+// who returns the name of a process.
 func who(name string, pid int) string { return fmt.Sprintf("%s (%d)", name, pid) }
 
-// waitsFor is the peer, and the process it belongs to where that is known.
+// waitsFor returns the peer and, if it is known, its process.
 func waitsFor(s *api.StuckEntry) string {
 	if s.PeerPID == 0 {
 		return s.Peer

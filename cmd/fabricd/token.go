@@ -10,7 +10,7 @@ import (
 	"gofabric/cmd/fabricd/internal/daemon"
 )
 
-// newTokenCommand makes a token for the TCP side.
+// newTokenCommand makes a token for the API over TCP.
 func newTokenCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "token NAME",

@@ -1,5 +1,7 @@
-// The binary interface of libfabric 2.6 on 64-bit systems: what C programs and this library hand each other. Names and layouts are libfabric's
-// (rdma/*.h, fabric(7) and the man pages named below); programs compiled with older headers know a beginning of some structures, see info.go.
+// The binary interface of libfabric 2.6 on 64-bit systems: the structures that C programs and this library
+// exchange. Names and layouts are libfabric's
+// (rdma/*.h, fabric(7) and the man pages named below); programs compiled with older headers know a beginning of
+// some structures, see info.go.
 #ifndef GF_ABI_H
 #define GF_ABI_H
 
@@ -36,7 +38,7 @@ struct fi_ops_tagged;
 struct fi_ops_atomic;
 struct fi_ops_collective;
 
-// fabric(7): what every object begins with.
+// fabric(7): the beginning of every object.
 struct fid;
 typedef struct fid *fid_t;
 
@@ -216,7 +218,7 @@ struct fi_mr_attr {
 	uint8_t *auth_key;
 	int iface; // since API 1.10
 	uint64_t device;
-	void *hmem_data; // since API 1.18
+	void *hmem_data;  // since API 1.18
 	size_t page_size; // since API 2.0
 	const struct fid_mr *base_mr;
 	size_t sub_mr_cnt;

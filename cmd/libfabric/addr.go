@@ -21,15 +21,15 @@ import (
 	"gofabric/core"
 )
 
-// Addresses between C (struct sockaddr, or text for FI_ADDR_STR) and Go.
+// This file converts addresses between C (struct sockaddr, or text for FI_ADDR_STR) and Go.
 
 const (
 	sockaddrInLen  = int(unsafe.Sizeof(C.struct_sockaddr_in{}))
 	sockaddrIn6Len = int(unsafe.Sizeof(C.struct_sockaddr_in6{}))
-	maxStrAddr     = 1024 // bytes of an FI_ADDR_STR that are looked at for its end
+	maxStrAddr     = 1024 // largest length of an FI_ADDR_STR, in bytes
 )
 
-// encodeAddr is the C form of a.
+// encodeAddr returns the C form of a.
 func encodeAddr(a core.Addr) []byte {
 	switch {
 	case a.IsZero():
@@ -53,7 +53,8 @@ func encodeAddr(a core.Addr) []byte {
 	return append([]byte(a.Str), 0)
 }
 
-// decodeAddr reads an address of a format; of the formats of sockets the family in it decides. The zero Addr: none, or nothing that is known.
+// decodeAddr reads an address of a format. For socket formats the family in the address decides. The result is the
+// zero Addr if there is no address, or its family is unknown.
 func decodeAddr(b []byte, f core.AddrFormat) core.Addr {
 	if f == core.FormatStr {
 		for i, c := range b {
@@ -116,7 +117,8 @@ func fromAddr(p unsafe.Pointer, n C.size_t, f core.AddrFormat) core.Addr {
 	return decodeAddr(unsafe.Slice((*byte)(p), min(int(n), maxStrAddr)), f)
 }
 
-// addrAt reads an address whose length its own contents say: what fi_av_insert and fi_connect are given. It returns its length in C, too, 0 if unknown.
+// addrAt reads an address whose contents determine its length, such as the arguments of fi_av_insert and
+// fi_connect. It also returns its length in C, 0 if unknown.
 func addrAt(p unsafe.Pointer, f core.AddrFormat) (core.Addr, int) {
 	if p == nil {
 		return core.Addr{}, 0
@@ -134,7 +136,8 @@ func addrAt(p unsafe.Pointer, f core.AddrFormat) (core.Addr, int) {
 	return core.Addr{}, 0
 }
 
-// giveBytes copies b to the program's buffer as far as it is long enough, and tells its whole length (fi_getname(3), fi_av_lookup(3)).
+// giveBytes copies as much of b to the program's buffer as fits, and stores its full length (fi_getname(3),
+// fi_av_lookup(3)).
 func giveBytes(b []byte, buf unsafe.Pointer, n *C.size_t) error {
 	if n == nil {
 		return core.ErrInval

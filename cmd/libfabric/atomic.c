@@ -1,13 +1,13 @@
 //go:build linux
 
-// Atomic operations (fi_atomic(3)): each call becomes the one that takes structures.
+// Atomic operations (fi_atomic(3)). Each call becomes the one that takes structures.
 #include "_cgo_export.h"
 #include "gf.h"
 #include "ops.h"
 
 #define ALIVE if (gf_forked) return -FI_EOPBADSTATE
 
-// count_of is the number of operands of an array of them.
+// count_of returns the number of operands in an array.
 static size_t count_of(const struct fi_ioc *iov, size_t n)
 {
 	size_t sum = 0;
@@ -16,7 +16,8 @@ static size_t count_of(const struct fi_ioc *iov, size_t n)
 	return sum;
 }
 
-// post is all calls: resultv is NULL for those that fetch nothing, comparev for those that compare nothing. plain calls use the endpoint's flags.
+// post is common to all calls. resultv is NULL if the operation fetches nothing, comparev if it does not compare.
+// Plain calls use the endpoint's flags.
 static ssize_t post(struct fid_ep *ep, const struct fi_msg_atomic *m, struct fi_ioc *resultv, void **result_desc, size_t result_count,
 		    const struct fi_ioc *comparev, void **compare_desc, size_t compare_count, uint64_t flags, int plain)
 {

@@ -13,9 +13,9 @@ import (
 	"gofabric/core"
 )
 
-// Atomic operations (fi_atomic(3)).
+// This file has atomic operations (fi_atomic(3)).
 
-// width is the size of an operand, 0 of an unknown type.
+// width returns the size of an operand in bytes, 0 for an unknown type.
 func width(dt core.Datatype) int {
 	switch dt {
 	case core.Int8, core.Uint8, core.Float8E4M3, core.Float8E5M2:
@@ -34,7 +34,7 @@ func width(dt core.Datatype) int {
 	return 0
 }
 
-// operands appends the memory of an array of counts of operands.
+// operands appends the memory of an array of operand counts.
 func operands(out [][]byte, iov *C.struct_fi_ioc, n C.size_t, width int) [][]byte {
 	for _, v := range unsafe.Slice(iov, int(n)) {
 		out = append(out, memory(v.addr, v.count*C.size_t(width)))
@@ -52,7 +52,7 @@ func (a *args) fillAtomic(m *C.struct_fi_msg_atomic, flags core.OpFlags) error {
 		return core.ErrOpNotSupp
 	}
 	a.iov, a.desc, a.ioc = a.iov[:0], descs(a.desc[:0], m.desc, m.iov_count), a.ioc[:0]
-	if core.AtomicOp(m.op) != core.AtomicRead { // which has no operands
+	if core.AtomicOp(m.op) != core.AtomicRead { // an atomic read has no operands
 		a.iov = operands(a.iov, m.msg_iov, m.iov_count, w)
 	}
 	for _, r := range unsafe.Slice(m.rma_iov, int(m.rma_iov_count)) {
@@ -64,7 +64,7 @@ func (a *args) fillAtomic(m *C.struct_fi_msg_atomic, flags core.OpFlags) error {
 	return err
 }
 
-// fillFetch and fillCompare read where results go and what is compared with.
+// fillFetch and fillCompare read the buffers for results and for comparisons.
 func (a *args) fillFetch(f *C.struct_fi_msg_fetch) error {
 	if badArray(unsafe.Pointer(f.msg_iov), f.iov_count) {
 		return core.ErrInval

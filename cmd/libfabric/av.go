@@ -16,7 +16,7 @@ import (
 	"gofabric/core"
 )
 
-// Address vectors and sets of addresses (fi_av(3), fi_av_set(3)).
+// This file has address vectors and sets of addresses (fi_av(3), fi_av_set(3)).
 
 type vector struct {
 	*core.AddressVector
@@ -26,8 +26,8 @@ type vector struct {
 
 func (v *vector) closed() { C.free(v.named) }
 
-// mapAddr makes what fi_av_attr.map_addr of a shared vector is in libfabric's own programs: an array with the fi_addr_t of each index, which here is the
-// index. It has attr.count places, or some if nobody said how many.
+// mapAddr returns fi_av_attr.map_addr of a shared vector: as in native, an array with the fi_addr_t of each index,
+// which here is the index itself. It has attr.count entries, or a default number.
 func (v *vector) mapAddr(count int) unsafe.Pointer {
 	count = min(max(count, 1024), 1<<20)
 	v.named = C.malloc(C.size_t(count) * C.size_t(unsafe.Sizeof(C.fi_addr_t(0))))
@@ -61,7 +61,7 @@ func goAVOpen(id C.uint64_t, attr *C.struct_fi_av_attr, out *unsafe.Pointer, con
 	return open(v, own, C.FI_CLASS_AV, context, out)
 }
 
-// indices is the program's fi_addr_t array, nil if it has none.
+// indices returns the program's fi_addr_t array, nil if it has none.
 func indices(p *C.fi_addr_t, n int) []core.FIAddr {
 	if p == nil {
 		return nil
@@ -69,7 +69,7 @@ func indices(p *C.fi_addr_t, n int) []core.FIAddr {
 	return unsafe.Slice((*core.FIAddr)(unsafe.Pointer(p)), n)
 }
 
-// maxInsert bounds the addresses of one call.
+// maxInsert bounds the number of addresses of one call.
 const maxInsert = 1 << 28
 
 //export goAVInsert
@@ -101,7 +101,8 @@ func goAVInsert(id C.uint64_t, addr unsafe.Pointer, count C.size_t, fi *C.fi_add
 	return inserted(n, err, how, context, len(addrs))
 }
 
-// inserted is what an insertion returns: how many; with FI_SYNC_ERR the context is an array for the error of each address.
+// inserted returns the result of an insertion: the number of addresses. With FI_SYNC_ERR the context is an array
+// for the error of each address.
 func inserted(n int, err error, flags core.InsertFlags, context unsafe.Pointer, count int) C.int {
 	if flags&core.InsertSyncErr != 0 && context != nil {
 		codes := unsafe.Slice((*C.int)(context), count)
@@ -167,7 +168,7 @@ func goAVLookup(id C.uint64_t, fi C.fi_addr_t, buf unsafe.Pointer, n *C.size_t) 
 	a, err := v.Lookup(core.FIAddr(fi))
 	if err == nil {
 		if err = giveBytes(encodeAddr(a), buf, n); err == core.ErrTooSmall {
-			err = nil // the address is cut, and its length says so
+			err = nil // the address is truncated, as its length shows
 		}
 	}
 	return C.int(status(err))

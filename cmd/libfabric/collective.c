@@ -1,6 +1,6 @@
 //go:build linux
 
-// Collective operations (fi_collective(3)): each call fills in one structure.
+// Collective operations (fi_collective(3)). Each call fills in one structure.
 #include "_cgo_export.h"
 #include "gf.h"
 #include "ops.h"
@@ -76,7 +76,7 @@ static ssize_t coll_gather(struct fid_ep *ep, const void *buf, size_t count, voi
 		.result_desc = U(result_desc), .coll = coll, .root = root, .datatype = datatype, .flags = flags, .context = U(context)});
 }
 
-// coll_msg takes one buffer and one result: more are of no kind of operation that has a call of its own.
+// coll_msg takes one buffer and one result. No operation with a call of its own has more.
 static ssize_t coll_msg(struct fid_ep *ep, const struct fi_msg_collective *m, struct fi_ioc *resultv, void **result_desc, size_t result_count, uint64_t flags)
 {
 	if (m->iov_count > 1 || result_count > 1)

@@ -19,7 +19,7 @@ import (
 	"gofabric/core"
 )
 
-// Completion queues and counters (fi_cq(3), fi_cntr(3)).
+// This file has completion queues and counters (fi_cq(3), fi_cntr(3)).
 
 // queue is a completion queue. Its C side has a ring of completions that were read ahead.
 type queue struct {
@@ -29,9 +29,9 @@ type queue struct {
 	wait core.WaitObj
 
 	mu      sync.Mutex
-	entries [C.GF_RING]core.CQEntry // of the read under way, under the lock of C's ring
+	entries [C.GF_RING]core.CQEntry // for the read under way; guarded by the lock of C's ring
 	src     [C.GF_RING]core.FIAddr
-	errData unsafe.Pointer // C memory: err_data of the last error, for programs that bring no buffer
+	errData unsafe.Pointer // C memory: err_data of the last error, for programs that pass no buffer
 	text    *C.char        // of the last fi_cq_strerror without a buffer
 	last    core.CQErrEntry
 }
@@ -43,7 +43,7 @@ func (q *queue) closed() {
 
 func (q *queue) waitObj() core.WaitObj { return q.wait }
 
-// ahead says whether completions were read ahead that the program has not read.
+// ahead reports whether the ring has completions that the program has not read.
 func (q *queue) ahead() bool { return q.c.head != q.c.tail }
 
 //export goCQOpen
@@ -81,7 +81,7 @@ func goCQOpen(id C.uint64_t, attr *C.struct_fi_cq_attr, out *unsafe.Pointer, con
 	return rc
 }
 
-// effective is the wait object that one gets.
+// effective returns the wait object that the queue gets.
 func effective(w core.WaitObj) core.WaitObj {
 	if w == core.WaitUnspec {
 		return core.WaitFD
@@ -89,7 +89,7 @@ func effective(w core.WaitObj) core.WaitObj {
 	return w
 }
 
-// give writes completions where C reads them.
+// give writes completions to C's ring.
 func give(ring *C.struct_gf_comp, entries []core.CQEntry, src []core.FIAddr) {
 	out := unsafe.Slice(ring, len(entries))
 	for i := range entries {
@@ -133,7 +133,7 @@ func goCQWait(id C.uint64_t, out *C.struct_gf_comp, room C.size_t, timeout C.int
 	return C.ssize_t(n)
 }
 
-// wait is the memory of a read that waits: there may be several of one queue.
+// wait is the memory of a blocking read. A queue may have several such reads.
 type wait struct {
 	entries [C.GF_RING]core.CQEntry
 	src     [C.GF_RING]core.FIAddr
@@ -161,7 +161,7 @@ func goCQReadErr(id C.uint64_t, out *C.struct_fi_cq_err_entry, flags C.uint64_t)
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if q.ahead() {
-		return -C.FI_EAGAIN // the error comes after what was read ahead
+		return -C.FI_EAGAIN // the error follows the completions that were read ahead
 	}
 	var e core.CQErrEntry
 	if err := q.ReadErr(&e); err != nil {
@@ -182,7 +182,8 @@ func goCQReadErr(id C.uint64_t, out *C.struct_fi_cq_err_entry, flags C.uint64_t)
 	return 1
 }
 
-// giveErrData writes err_data: since API 1.5 into the program's buffer if it brings one, otherwise into memory that lasts until the next error.
+// giveErrData writes err_data: since API 1.5 into the program's buffer if it passes one, otherwise into memory that
+// is valid until the next error (fi_cq(3)).
 func (q *queue) giveErrData(out *C.struct_fi_cq_err_entry, data []byte) {
 	if q.api >= core.V(1, 5) && out.err_data != nil && out.err_data_size > 0 {
 		n := copy(unsafe.Slice((*byte)(out.err_data), int(out.err_data_size)), data)
@@ -200,7 +201,7 @@ func (q *queue) giveErrData(out *C.struct_fi_cq_err_entry, data []byte) {
 	}
 }
 
-// pointer is an operation's context as C gave it.
+// pointer returns an operation's context as C passed it.
 func pointer(c core.OpContext) unsafe.Pointer { return *(*unsafe.Pointer)(unsafe.Pointer(&c)) }
 
 //export goStrError
@@ -233,7 +234,7 @@ func goStrError(id C.uint64_t, provErrno C.int, buf *C.char, n C.size_t) *C.char
 	return q.text
 }
 
-// giveText copies a text and its NUL to the program's buffer, cut if it is too long.
+// giveText copies a text with its NUL to the program's buffer. It truncates a text that is too long.
 func giveText(text string, buf *C.char, n C.size_t) {
 	out := unsafe.Slice((*byte)(unsafe.Pointer(buf)), int(n))
 	out[copy(out[:n-1], text)] = 0
@@ -316,9 +317,10 @@ func goCntrWait(id C.uint64_t, threshold C.uint64_t, timeout C.int) (rc C.int) {
 	return C.int(status(err))
 }
 
-// watch waits on a counter without a wait object, by reading it: programs do so, though fi_cntr(3) leaves open what it does.
+// watch waits on a counter without a wait object by reads. Programs do this, although fi_cntr(3) does not define
+// it.
 func (c *counter) watch(ctx context.Context, threshold uint64) error {
-	const spins = 1000 // then the processor is left to others between reads
+	const spins = 1000 // then other threads get the processor between reads
 	errs := c.ErrValue()
 	for i := 0; c.Value() < threshold; i++ {
 		switch {

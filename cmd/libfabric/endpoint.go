@@ -16,28 +16,29 @@ import (
 	"gofabric/core"
 )
 
-// Endpoints of all kinds, and connections (fi_endpoint(3), fi_cm(3)).
+// This file has endpoints of all kinds, and connections (fi_endpoint(3), fi_cm(3)).
 
-// endpoint is an active or scalable endpoint, one of its contexts, or a shared receive context, of which ep is nil.
+// endpoint is an active or scalable endpoint, one of its contexts, or a shared receive context. For the last, ep is
+// nil.
 type endpoint struct {
 	ep  *core.Endpoint
 	srx *core.SharedRx
-	sep *core.ScalableEndpoint // nil if it is none; ep is its own part
+	sep *core.ScalableEndpoint // nil unless it is scalable; ep is its own part
 	rx  core.Receiver
 
-	d     *domain         // whose inlet may hold receives
-	c     *C.struct_gf_ep // the C side, while that may leave receives there; guarded, as the next two, by the domain's lock
-	late  late            // takes them
-	taken uint32          // receives taken from there
+	d     *domain         // its inlet may hold receives
+	c     *C.struct_gf_ep // the C side while it may leave receives; the domain's lock guards it and the next two
+	late  late            // takes receives from the inlet
+	taken uint32          // number of receives taken from the inlet
 
 	format  core.AddrFormat
-	txFlags core.OpFlags // the default flags of transmits, for calls that core gives flags
+	txFlags core.OpFlags // default flags of transmits, for calls that pass core flags
 
 	mu     sync.Mutex
-	groups map[core.FIAddr]int // members of the groups joined, by address
+	groups map[core.FIAddr]int // numbers of members of the joined groups, by address
 }
 
-// members is the number of members of a group that the endpoint joined, 0 if it joined none of that address.
+// members returns the number of members of a joined group, 0 if the endpoint has not joined it.
 func (e *endpoint) members(coll core.FIAddr) int {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -57,7 +58,7 @@ func newEndpoint(d *domain, ep *core.Endpoint, format core.AddrFormat) *endpoint
 	return &endpoint{d: d, ep: ep, rx: ep, format: format}
 }
 
-// enabled reads what is settled by then.
+// enabled stores the attributes that are final once the endpoint is enabled.
 func (e *endpoint) enabled() {
 	if e.ep != nil {
 		e.txFlags, _ = e.ep.OpFlags(core.BindTransmit)
@@ -96,7 +97,7 @@ func goEndpoint(id C.uint64_t, info *C.struct_fi_info, out *unsafe.Pointer, scal
 	}
 	if o := objectAt(unsafe.Pointer(info.handle)); o != nil {
 		if _, ok := o.of.(*request); ok {
-			remove(o) // the endpoint has it now
+			remove(o) // the endpoint owns it now
 			info.handle = nil
 		}
 	}
@@ -158,7 +159,7 @@ func goSRX(id C.uint64_t, attr *C.struct_fi_rx_attr, out *unsafe.Pointer, contex
 	}
 	e := &endpoint{d: d, srx: s, rx: s}
 	if rc = open(s, e, C.FI_CLASS_SRX_CTX, context, out); rc == 0 {
-		e.mayLeave((*C.struct_gf_ep)(*out)) // a shared receive context needs not be enabled
+		e.mayLeave((*C.struct_gf_ep)(*out)) // a shared receive context needs no enable
 	}
 	return rc
 }
@@ -201,9 +202,9 @@ func goPassiveEP(id C.uint64_t, info *C.struct_fi_info, out *unsafe.Pointer, con
 	return open(p, &passive{p, i.AddrFormat}, C.FI_CLASS_PEP, context, out)
 }
 
-// control is what fi_control does to endpoints alone.
+// control is fi_control for endpoints.
 func (e *endpoint) control(o *object, command C.int, arg unsafe.Pointer) error {
-	e.settle() // with the flags that counted when they were posted
+	e.settle() // with the flags that were valid at their post
 	if command == C.FI_ALIAS {
 		a := (*C.struct_fi_alias)(arg)
 		if a.fid == nil {
@@ -239,13 +240,14 @@ func (e *endpoint) control(o *object, command C.int, arg unsafe.Pointer) error {
 	return err
 }
 
-// directed splits the flags of fi_ep_alias and FI_SETOPSFLAG, which name a direction beside the operation flags (fi_endpoint(3)).
+// directed splits the flags of fi_ep_alias and FI_SETOPSFLAG, which contain a direction and operation flags
+// (fi_endpoint(3)).
 func directed(flags uint64) (dir core.BindFlags, op core.OpFlags) {
 	dir = core.BindFlags(flags) & (core.BindTransmit | core.BindRecv)
 	return dir, core.OpFlags(flags &^ uint64(dir))
 }
 
-// trigger tells the C side of an alias that its calls are triggered.
+// trigger records in the C side of an alias that its calls are triggered.
 func (e *endpoint) trigger(c *C.struct_gf_ep, dir core.BindFlags, flags core.OpFlags) {
 	switch {
 	case flags&core.OpTrigger == 0:
@@ -270,13 +272,13 @@ func goCancel(id C.uint64_t, context C.uint64_t) (rc C.ssize_t) {
 	return C.ssize_t(status(e.ep.Cancel(core.OpContext(context))))
 }
 
-// optioned is what has options.
+// optioned is an object with options.
 type optioned interface {
 	GetOpt(opt core.EPOpt) (int, error)
 	SetOpt(opt core.EPOpt, value int) error
 }
 
-// optSize is the length of an option's value in C.
+// optSize returns the size of an option's value in C, in bytes.
 func optSize(opt core.EPOpt) int {
 	switch opt {
 	case core.OptHMemP2P:
@@ -348,7 +350,7 @@ func goSizeLeft(id C.uint64_t, tx C.int) (rc C.ssize_t) {
 	return C.ssize_t(n)
 }
 
-// formatOf is the address format of an endpoint, active or passive.
+// formatOf returns the address format of an active or passive endpoint.
 func formatOf(o *object) core.AddrFormat {
 	switch t := o.of.(type) {
 	case *endpoint:
@@ -399,7 +401,7 @@ func goGetName(id C.uint64_t, buf unsafe.Pointer, n *C.size_t, peer C.int) (rc C
 	return C.int(status(err))
 }
 
-// connected passes on what a call of connection management returned: it enables an endpoint that was not (fi_endpoint(3)).
+// connected returns the status of a call of connection management. A success enables the endpoint (fi_endpoint(3)).
 func (e *endpoint) connected(id C.uint64_t, err error) C.int {
 	if o := find(id); o != nil && err == nil && e.c == nil {
 		e.enabled()
@@ -408,7 +410,7 @@ func (e *endpoint) connected(id C.uint64_t, err error) C.int {
 	return C.int(status(err))
 }
 
-// private is the private data of a connection call.
+// private returns the private data of a connection call.
 func private(p unsafe.Pointer, n C.size_t) []byte { return memory(p, min(n, 1<<20)) }
 
 //export goConnect
@@ -422,7 +424,7 @@ func goConnect(id C.uint64_t, addr, param unsafe.Pointer, n C.size_t) (rc C.int)
 	return e.connected(id, e.ep.Connect(a, private(param, n)))
 }
 
-// active is what calls of passive endpoints return for other objects.
+// active returns the status of a call of passive endpoints for another object.
 func active(id C.uint64_t) C.int {
 	if find(id) == nil {
 		return C.int(badFID)
@@ -478,7 +480,7 @@ func goShutdown(id C.uint64_t) (rc C.int) {
 	if e == nil || e.ep == nil {
 		return C.int(badFID)
 	}
-	e.leavesNoMore() // receives fail in the call from now on
+	e.leavesNoMore() // from now on a receive fails in its call
 	return C.int(status(e.ep.Shutdown()))
 }
 

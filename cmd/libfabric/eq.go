@@ -16,7 +16,7 @@ import (
 	"gofabric/core"
 )
 
-// Event queues (fi_eq(3)).
+// This file has event queues (fi_eq(3)).
 
 type eventQueue struct {
 	*core.EventQueue
@@ -31,10 +31,10 @@ func (q *eventQueue) closed() { C.free(q.errData) }
 
 func (q *eventQueue) waitObj() core.WaitObj { return q.wait }
 
-// request is a connection request: fi_info.handle of its event points to it until it is accepted or rejected.
+// request is a connection request. fi_info.handle of its event points to it until it is accepted or rejected.
 type request struct{ info *core.Info }
 
-// noObject is the object of core of things that have none there.
+// noObject is the object of core for objects that have none there.
 type noObject struct{ _ byte }
 
 func (*noObject) Close() error { return nil }
@@ -85,8 +85,9 @@ func goEQSRead(id C.uint64_t, event *C.uint32_t, buf unsafe.Pointer, n C.size_t,
 	return q.read(ctx, true, event, buf, n, core.EQFlags(flags))
 }
 
-// read takes an event, waiting for one until ctx ends if wait says so. A buffer that is too short for the event's structure leaves it in the queue
-// (FI_ETOOSMALL); private data behind that, and what a program wrote, is cut: programs bring no room for data that they do not want.
+// read takes an event. With wait it waits for one until ctx ends. A buffer that is too short for the event's
+// structure leaves the event in the queue (FI_ETOOSMALL). The private data behind the structure, and an event of
+// the program, are truncated: programs pass no room for data that they do not need.
 func (q *eventQueue) read(ctx context.Context, wait bool, event *C.uint32_t, buf unsafe.Pointer, n C.size_t, flags core.EQFlags) C.ssize_t {
 	var ev core.EQEvent
 	var err error
@@ -105,7 +106,7 @@ func (q *eventQueue) read(ctx context.Context, wait bool, event *C.uint32_t, buf
 		return C.ssize_t(status(core.ErrTooSmall))
 	}
 	if flags&core.EQPeek == 0 {
-		if err := q.Read(&ev, flags); err != nil { // somebody else was faster
+		if err := q.Read(&ev, flags); err != nil { // another reader was faster
 			return C.ssize_t(status(err))
 		}
 		if eventSize(&ev) > int(n) {
@@ -124,14 +125,14 @@ func (q *eventQueue) read(ctx context.Context, wait bool, event *C.uint32_t, buf
 	return C.ssize_t(size + copy(room[size:], ev.CMData))
 }
 
-// written is an event that the program wrote (fi_eq_write(3)): bytes that only it understands.
+// written is an event of the program (fi_eq_write(3)): bytes of which only the program knows the format.
 type written []byte
 
 func isCM(t core.EQEventType) bool {
 	return t == core.EventConnReq || t == core.EventConnected || t == core.EventShutdown
 }
 
-// eventSize is the size of the structure of an event, without what comes behind it.
+// eventSize returns the size of an event's structure, without the data behind it.
 func eventSize(ev *core.EQEvent) int {
 	if _, ok := ev.Context.(written); ok {
 		return 0
@@ -156,7 +157,7 @@ func fillEvent(ev *core.EQEvent, buf unsafe.Pointer, peek bool) error {
 	e.fid, e.info = (*C.struct_fid)(fidOf(ev.Object)), nil
 	if o := objectAt(unsafe.Pointer(e.fid)); o != nil && ev.Type == core.EventShutdown {
 		if ep, ok := o.of.(*endpoint); ok {
-			ep.leavesNoMore() // receives fail in the call from now on
+			ep.leavesNoMore() // from now on a receive fails in its call
 		}
 	}
 	if ev.Info != nil && !peek {
@@ -173,7 +174,7 @@ func fillEvent(ev *core.EQEvent, buf unsafe.Pointer, peek bool) error {
 	return nil
 }
 
-// contextOf is the C context of an event: fi_av_insert's or fi_join's.
+// contextOf returns the C context of an event: that of fi_av_insert or fi_join.
 func contextOf(c any) unsafe.Pointer {
 	if v, ok := c.(core.OpContext); ok {
 		return pointer(v)
@@ -181,7 +182,7 @@ func contextOf(c any) unsafe.Pointer {
 	return nil
 }
 
-// context is a C context as Go keeps it.
+// fromContext returns a C context as Go stores it.
 func fromContext(p unsafe.Pointer) core.OpContext { return core.OpContext(uintptr(p)) }
 
 //export goEQReadErr
@@ -229,5 +230,5 @@ func goEQWrite(id C.uint64_t, event C.uint32_t, buf unsafe.Pointer, n C.size_t, 
 	return C.ssize_t(n)
 }
 
-// maxWritten bounds what a program may write as an event, bytes.
+// maxWritten bounds an event that a program writes, in bytes.
 const maxWritten = 1 << 16

@@ -18,9 +18,10 @@ import (
 	"gofabric/core"
 )
 
-// Fabrics, domains and wait sets (fi_fabric(3), fi_domain(3), fi_poll(3)).
+// This file has fabrics, domains and wait sets (fi_fabric(3), fi_domain(3), fi_poll(3)).
 
-// fabric and domain know the API version that the program asked GetInfo for: some structures are shorter in older ones.
+// fabric and domain store the API version that the program passed to GetInfo, because some structures are shorter
+// in older versions.
 type fabric struct {
 	*core.Fabric
 	api core.Version
@@ -34,7 +35,8 @@ type domain struct {
 	inlet  *inlet // nil: receives are posted at once
 }
 
-// open puts an object that was just opened into the table, and the pointer to it where the program wants it. If that fails the object is closed.
+// open adds a new object to the table and stores a pointer to it in the program's variable. On an error it closes
+// the object.
 func open(obj core.Object, of any, class C.size_t, context unsafe.Pointer, out *unsafe.Pointer) C.int {
 	o := &object{core: obj, of: of}
 	if err := insert(o, class, context); err != nil {
@@ -45,7 +47,8 @@ func open(obj core.Object, of any, class C.size_t, context unsafe.Pointer, out *
 	return 0
 }
 
-// anyMode is a fabric's description that accepts whatever its provider demands of programs: what this program accepts, its domain will say.
+// anyMode returns hints for a fabric that accept all modes of its provider. The program's own modes follow with the
+// domain.
 func anyMode(a *core.FabricAttr) *core.Info {
 	d := &core.DomainAttr{Mode: math.MaxUint64}
 	if !a.APIVersion.Before(1, 5) {
@@ -65,7 +68,7 @@ func goFabric(abi C.int, attr *C.struct_fi_fabric_attr, out *unsafe.Pointer, fla
 		return C.int(badFID)
 	}
 	info, err := search(anyMode(&core.FabricAttr{Name: a.Name, ProvName: a.ProvName, APIVersion: a.APIVersion}))
-	if err != nil { // the Info of an address that is no interface's, such as 0.0.0.0, has a fabric of another name
+	if err != nil { // the Info of an address without an interface, such as 0.0.0.0, has another fabric name
 		if info, err = search(anyMode(&core.FabricAttr{ProvName: a.ProvName, APIVersion: a.APIVersion})); err != nil {
 			if core.ErrnoOf(err) == core.ErrNoData {
 				return -C.int(core.ErrNoDev) // no such provider
@@ -139,7 +142,7 @@ func goWaitWait(id C.uint64_t, timeout C.int) (rc C.int) {
 	return C.int(status(w.Wait(ctx)))
 }
 
-// deadline is the context of a C timeout: milliseconds, forever if negative.
+// deadline returns the context of a C timeout in milliseconds. A negative one is infinite.
 func deadline(timeout C.int) (context.Context, context.CancelFunc) {
 	if timeout < 0 {
 		return context.Background(), func() {}

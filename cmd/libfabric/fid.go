@@ -15,7 +15,7 @@ import (
 	"gofabric/core"
 )
 
-// The calls that every object has: fi_close, fi_bind and fi_control (fabric(7), fi_control(3)).
+// This file has the calls of every object: fi_close, fi_bind and fi_control (fabric(7), fi_control(3)).
 
 //export goClose
 func goClose(id C.uint64_t) (rc C.int) {
@@ -25,7 +25,7 @@ func goClose(id C.uint64_t) (rc C.int) {
 		return C.int(badFID)
 	}
 	switch err := o.core.Close(); {
-	case errors.Is(err, core.ErrTimedOut): // it is closed, but a peer has not taken all that was sent: native's fi_close knows no such error
+	case errors.Is(err, core.ErrTimedOut): // the object is closed, but a peer has not received all data: native's fi_close has no such error
 		warn(err)
 	case err != nil:
 		return C.int(status(err))
@@ -91,7 +91,7 @@ func bindEndpoint(ep *core.Endpoint, b *object, flags core.BindFlags) error {
 	switch w := b.core.(type) {
 	case *core.CompletionQueue:
 		if flags == 0 {
-			return nil // for neither direction: native takes it, and so do programs
+			return nil // for neither direction: native accepts it, and programs use it
 		}
 		return ep.BindCQ(w, flags)
 	case *core.Counter:
@@ -111,7 +111,7 @@ func bindEndpoint(ep *core.Endpoint, b *object, flags core.BindFlags) error {
 	return core.ErrInval
 }
 
-// class is the object's FI_CLASS_*.
+// class returns the object's FI_CLASS_*.
 func (o *object) class() C.size_t { return (*C.struct_fid)(o.fid).fclass }
 
 //export goControl
@@ -136,7 +136,7 @@ func control(o *object, command C.int, arg unsafe.Pointer) error {
 			return err
 		}
 		if _, ok := o.core.(*core.SharedRx); ok {
-			return nil // a shared receive context needs none
+			return nil // a shared receive context needs no enable
 		}
 	case C.FI_GETWAIT, C.FI_GET_FD:
 		return getWait(o, arg)
@@ -160,7 +160,7 @@ func control(o *object, command C.int, arg unsafe.Pointer) error {
 		}
 	case C.FI_BACKLOG:
 		if _, ok := o.core.(*core.PassiveEndpoint); ok && arg != nil {
-			return nil // the queue of connection requests grows as needed
+			return nil // the queue of connection requests grows
 		}
 	case C.FI_GETOPSFLAG, C.FI_SETOPSFLAG, C.FI_ALIAS:
 		if e, ok := o.of.(*endpoint); ok && e.ep != nil && arg != nil {
@@ -170,7 +170,7 @@ func control(o *object, command C.int, arg unsafe.Pointer) error {
 	return core.ErrNoSys
 }
 
-// getWait gives the descriptor to poll.
+// getWait stores the descriptor to poll.
 func getWait(o *object, arg unsafe.Pointer) error {
 	w, ok := o.core.(interface{ WaitFD() (int, error) })
 	if !ok {

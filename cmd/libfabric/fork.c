@@ -1,7 +1,8 @@
 //go:build linux
 
-// A child of fork(2) has none of the threads of Go, so what the parent opened is of no use there. But a program that has not asked for anything yet,
-// as one that forks its workers first, is served in the child by a fresh copy of this library: another object to the dynamic linker, with a Go of its own.
+// A child of fork(2) has none of Go's threads, so that it cannot use objects that the parent opened. But if the
+// parent has not called the library yet, as a program that forks its workers first, a fresh copy of this library
+// serves the child. The copy is another object to the dynamic linker, and has a Go runtime of its own.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -18,7 +19,8 @@ int gf_used;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static void *copy;
 
-// open_copy loads the file of this library again from memory: a file that is the same would be the same library to dlopen(3).
+// open_copy loads this library's file again from memory: dlopen(3) of the same file would return the library
+// itself.
 static void open_copy(void)
 {
 	Dl_info self;

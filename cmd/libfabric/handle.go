@@ -18,7 +18,8 @@ import (
 	"gofabric/core"
 )
 
-// Objects that C programs hold: each has a number, which stands before the object in C memory.
+// This file has the table of objects that C programs hold. Each has a number, which is before the object in C
+// memory.
 
 // The table grows by chunks that never move, so that look-ups need no lock.
 const (
@@ -27,7 +28,8 @@ const (
 	maxChunks = 1 << 14
 )
 
-// slot is a place of the table. Its number has the count of uses above its index: the number of a closed object finds nothing.
+// slot is an entry of the table. A number has the slot's use count above its index, so that the number of a closed
+// object finds nothing.
 type slot struct {
 	obj  atomic.Pointer[object]
 	uses uint64
@@ -36,11 +38,11 @@ type slot struct {
 var table struct {
 	mu     sync.Mutex
 	chunks [maxChunks]atomic.Pointer[[chunkLen]slot]
-	n      uint64   // slots made
+	n      uint64   // number of slots
 	free   []uint64 // indices
 }
 
-// object is what stands behind a number: the object of core, its place in C memory, and what the calls of its class need.
+// object is the object of a number: the object of core, its C memory, and the state of its class.
 type object struct {
 	id   uint64
 	fid  unsafe.Pointer // C memory: struct fid_...
@@ -48,7 +50,7 @@ type object struct {
 	of   any // *endpoint, *queue, ... by class
 }
 
-// insert puts o into the table and makes its C side. context is the application's.
+// insert adds o to the table and makes its C side. context is the application's.
 func insert(o *object, class C.size_t, context unsafe.Pointer) error {
 	table.mu.Lock()
 	var index uint64
@@ -78,10 +80,10 @@ func insert(o *object, class C.size_t, context unsafe.Pointer) error {
 	return nil
 }
 
-// byCore finds the C side of an object of core: for events and poll sets, off the hot path.
+// byCore finds the C side of an object of core, for events and poll sets. No fast path uses it.
 var byCore sync.Map
 
-// remove takes o out of the table and frees its C side.
+// remove removes o from the table and frees its C side.
 func remove(o *object) {
 	byCore.CompareAndDelete(o.core, o)
 	index := o.id & 0xffffffff
@@ -112,7 +114,7 @@ func find(id C.uint64_t) *object {
 	return nil
 }
 
-// lookup returns what the calls of a class need, of the object with a number; nil if it is not open or of another class.
+// lookup returns the state of a number's object, nil if it is not open or of another class.
 func lookup[T any](id C.uint64_t) T {
 	if o := find(id); o != nil {
 		if v, ok := o.of.(T); ok {
@@ -123,7 +125,7 @@ func lookup[T any](id C.uint64_t) T {
 	return zero
 }
 
-// coreOf returns the object of core behind a number.
+// coreOf returns the object of core with a number.
 func coreOf[T any](id C.uint64_t) (T, bool) {
 	var zero T
 	o := find(id)
@@ -134,7 +136,7 @@ func coreOf[T any](id C.uint64_t) (T, bool) {
 	return v, ok
 }
 
-// objectAt returns the object of a struct fid in C memory, nil for NULL or one that is not open.
+// objectAt returns the object of a struct fid in C memory, nil for NULL or a closed object.
 func objectAt(fid unsafe.Pointer) *object {
 	if fid == nil {
 		return nil
@@ -143,7 +145,7 @@ func objectAt(fid unsafe.Pointer) *object {
 	return find(h.id)
 }
 
-// fidOf returns the struct fid of an object of core, nil if C does not know it.
+// fidOf returns the struct fid of an object of core, nil if it has no C side.
 func fidOf(o core.Object) unsafe.Pointer {
 	if o == nil {
 		return nil
@@ -154,7 +156,7 @@ func fidOf(o core.Object) unsafe.Pointer {
 	return nil
 }
 
-// status is the C value of an error: 0, or a negative error number.
+// status returns an error's value in C: 0, or a negative error number.
 func status(err error) int64 {
 	if err == nil {
 		return 0
@@ -169,20 +171,21 @@ func status(err error) int64 {
 	return -int64(e)
 }
 
-// logged says whether FI_LOG_LEVEL asks for more than nothing.
+// logged reports whether FI_LOG_LEVEL enables a log.
 var logged = sync.OnceValue(func() bool { return os.Getenv("FI_LOG_LEVEL") != "" })
 
-// warn prints what C's error numbers cannot say.
+// warn prints details that C's error numbers cannot express.
 func warn(err error) {
 	if logged() {
 		fmt.Fprintln(os.Stderr, "gofabric:", err)
 	}
 }
 
-// badFID is the status of a call on something that is no open object of the right class.
+// badFID is the status of a call on an object that is not open or of the wrong class.
 const badFID = -int64(core.ErrInval)
 
-// guard turns a panic into an error of the call: a C program cannot recover from one. It is deferred by every export that could panic.
+// guard turns a panic into an error of the call, because a C program cannot recover from it. Every export that
+// could panic defers it.
 func guard[T ~int32 | ~int64 | ~uint64](rc *T) {
 	if r := recover(); r != nil {
 		if _, ok := r.(noBuffer); ok {

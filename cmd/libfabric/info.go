@@ -19,10 +19,10 @@ import (
 	"gofabric/core"
 )
 
-// Infos between C and Go (struct fi_info, fi_getinfo(3)).
+// This file converts Infos between C and Go (struct fi_info, fi_getinfo(3)).
 
-// A C info has lost what an Info of a layer stands on, and the connection request it may carry. made remembers the Go Info of each C info that came from here; a program may
-// change or copy the C one, and its fields count.
+// made has the Go Info of each C info that came from this library, because a C info cannot express a layer's lower
+// Info and its connection request. A program may change or copy the C info. Then its fields have precedence.
 var made = struct {
 	sync.Mutex
 	of map[uintptr]*core.Info
@@ -52,7 +52,7 @@ func alloc[T any]() *T {
 	return (*T)(C.calloc(1, C.size_t(unsafe.Sizeof(t))))
 }
 
-// toSize and fromSize convert sizes: the largest int stands for SIZE_MAX.
+// toSize and fromSize convert sizes. The largest int stands for SIZE_MAX.
 func toSize(n int) C.size_t {
 	if n == math.MaxInt {
 		return C.SIZE_MAX
@@ -83,7 +83,7 @@ func toBytes(b []byte) *C.uint8_t {
 	return (*C.uint8_t)(C.CBytes(b))
 }
 
-// toInfo makes a C info, with everything it points to, of i.
+// toInfo returns a C info of i, with everything it points to.
 func toInfo(i *core.Info) *C.struct_fi_info {
 	c := alloc[C.struct_fi_info]()
 	c.caps, c.mode, c.addr_format = C.uint64_t(i.Caps), C.uint64_t(i.Mode), C.uint32_t(i.AddrFormat)
@@ -193,7 +193,8 @@ func toNIC(n *core.NIC) *C.struct_fid_nic {
 	return c
 }
 
-// fromInfo reads a C info of an ABI version: 0 to 10, the minor number of the symbol's version, which says how long the structures are. What is NULL is nil.
+// fromInfo reads a C info of an ABI version: 0 to 10, the minor number of the symbol's version, which determines
+// the length of the structures. NULL becomes nil.
 func fromInfo(c *C.struct_fi_info, abi int) *core.Info {
 	i := &core.Info{Caps: core.Caps(c.caps), Mode: core.Mode(c.mode), AddrFormat: core.AddrFormat(c.addr_format)}
 	i.SrcAddr = fromAddr(c.src_addr, c.src_addrlen, i.AddrFormat)
@@ -245,7 +246,7 @@ func fromEP(c *C.struct_fi_ep_attr, abi int) *core.EPAttr {
 	return a
 }
 
-// fromKey reads an authorization key. A size without a key is one that says where keys are.
+// fromKey reads an authorization key. A size without a key says where the keys are (FI_AV_AUTH_KEY).
 func fromKey(key *C.uint8_t, size C.size_t) ([]byte, int) {
 	n := fromSize(size)
 	if key == nil || n == 0 || n > core.MaxAuthKey {
@@ -300,8 +301,8 @@ func fromFabric(c *C.struct_fi_fabric_attr, abi int) *core.FabricAttr {
 	return a
 }
 
-// infoOf is the Info to open something with: the C info's fields, upon what the Info it came from stands on. A C info that a program made itself is
-// looked for among those that GetInfo offers.
+// infoOf returns the Info for an open call: the fields of the C info, and the lower Info of the Go Info that it
+// came from. A C info that the program made itself is searched among the results of GetInfo.
 func infoOf(c *C.struct_fi_info) (*core.Info, error) {
 	said := fromInfo(c, newestABI)
 	base := origin(c)
@@ -318,7 +319,7 @@ func infoOf(c *C.struct_fi_info) (*core.Info, error) {
 	return i, nil
 }
 
-// newestABI is of the structures that calls without versions of their own take.
+// newestABI is the version of the structures in calls that have no symbol versions.
 const newestABI = 10
 
 func or[T any](a, b *T) *T {
@@ -328,7 +329,7 @@ func or[T any](a, b *T) *T {
 	return b
 }
 
-// search asks GetInfo for what a program described by itself.
+// search calls GetInfo for an info that a program made itself.
 func search(said *core.Info) (*core.Info, error) {
 	hints := said.Dup()
 	hints.Handle = nil
@@ -340,7 +341,7 @@ func search(said *core.Info) (*core.Info, error) {
 	if err != nil {
 		return nil, err
 	}
-	if hints.Fabric != nil { // "udp" names the stacks above it, too
+	if hints.Fabric != nil { // "udp" also matches the stacks above it
 		if i := slices.IndexFunc(list, func(i *core.Info) bool { return i.Fabric.ProvName == hints.Fabric.ProvName }); i >= 0 {
 			return list[i], nil
 		}
@@ -356,7 +357,7 @@ func goGetInfo(abi C.int, version C.uint32_t, node, service *C.char, flags C.uin
 	}
 	*out = nil
 	if node != nil && *node == 0 {
-		return -C.int(core.ErrNoData) // a name that nobody has (getaddrinfo(3)), and not none
+		return -C.int(core.ErrNoData) // an unknown name (getaddrinfo(3)), not a missing one
 	}
 	q := core.Query{Version: core.Version(version), Node: fromStr(node), Service: fromStr(service), Flags: core.InfoFlags(flags)}
 	if hints != nil {
@@ -390,7 +391,8 @@ func goDupInfo(abi C.int, c *C.struct_fi_info) (dup *C.struct_fi_info) {
 	return dupInfo(c, int(abi))
 }
 
-// dupInfo copies as much as there is in the caller's ABI, field by field: absent attributes stay absent, and addresses are copied as they are.
+// dupInfo copies the fields that the caller's ABI has: absent attributes remain absent, and addresses are copied
+// unchanged.
 func dupInfo(c *C.struct_fi_info, abi int) *C.struct_fi_info {
 	i := fromInfo(c, abi)
 	d := alloc[C.struct_fi_info]()

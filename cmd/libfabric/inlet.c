@@ -1,6 +1,6 @@
 //go:build linux
 
-// Receives that wait for Go to come by (gf.h).
+// Receives that wait for the next pass of Go (gf.h).
 #include <sched.h>
 #include <stdlib.h>
 #include "_cgo_export.h"
@@ -25,7 +25,7 @@ int gf_leave(struct fid_ep *fid, void *buf, size_t len, fi_addr_t src, uint64_t 
 	ep->posted++;
 	struct gf_post *p = &in->ring[tail % GF_INLET];
 	*p = (struct gf_post){GF_ID(ep), src, tag, ignore, (uintptr_t)context, buf, len, tagged};
-	// The order of this and the look at shut matters: Go sets shut and then looks at tail.
+	// Store the tail before reading shut: Go sets shut and then reads tail, so that one of the two sees the other.
 	__atomic_store_n(&in->tail, tail + 1, __ATOMIC_SEQ_CST);
 	int shut = __atomic_load_n(&in->shut, __ATOMIC_SEQ_CST);
 	__atomic_store_n(&in->lock, 0, __ATOMIC_RELEASE);

@@ -16,21 +16,23 @@ import (
 	"gofabric/internal/progress"
 )
 
-// Receives that C leaves for the next pass: a call into Go for each would cost more than posting it does.
+// This file has receives that C leaves for the next pass. A call into Go for each would cost more than the post
+// itself.
 
-// inlet is the inlet of a domain. Only who holds the engine's lock takes from it.
+// inlet is the inlet of a domain. Only a thread that holds the engine's lock takes receives from it.
 type inlet struct {
 	c    *C.struct_gf_inlet
 	prog *progress.Engine
 }
 
-// late is what receives can be posted to that were accepted earlier: all receive contexts but those of layers that check each call (FI_STRICT).
+// late is a receive context to which receives can be posted that C accepted earlier. All are, except those of
+// layers that check each call (FI_STRICT).
 type late interface {
 	RecvRoom() (room int, tagged bool)
 	RecvLate(buf []byte, src core.FIAddr, tagged bool, tag, ignore uint64, ctx core.OpContext)
 }
 
-// posting is the driver that receives are posted to.
+// posting returns the driver to which receives are posted.
 func (e *endpoint) posting() any {
 	if e.srx != nil {
 		return e.srx.Driver()
@@ -38,10 +40,10 @@ func (e *endpoint) posting() any {
 	return e.ep.Driver()
 }
 
-// shared is a word that C and Go both use at any time.
+// shared returns a word that C and Go access concurrently.
 func shared(p *C.uint32_t) *atomic.Uint32 { return (*atomic.Uint32)(unsafe.Pointer(p)) }
 
-// newInlet gives a domain its inlet, if its engine is known.
+// newInlet returns the inlet of a domain, nil if its engine is not known.
 func newInlet(d *core.Domain) *inlet {
 	p, ok := d.Driver().(interface{ Progress() *progress.Engine })
 	if !ok {
@@ -49,7 +51,7 @@ func newInlet(d *core.Domain) *inlet {
 	}
 	c := C.gf_inlet_new()
 	if c == nil {
-		return nil // it works without
+		return nil // the domain works without an inlet
 	}
 	in := &inlet{c: c, prog: p.Progress()}
 	in.prog.Lock()
@@ -58,7 +60,7 @@ func newInlet(d *core.Domain) *inlet {
 	return in
 }
 
-// closed is called when the domain is closed, and with it everything that posts here.
+// closed is called when the domain is closed. All its receive contexts are closed then.
 func (d *domain) closed() {
 	if in := d.inlet; in != nil {
 		in.prog.Lock()
@@ -77,7 +79,7 @@ func (in *inlet) Shut(on bool) {
 	shared(&in.c.shut).Store(v)
 }
 
-// Take implements progress.Inlet. What was left for an endpoint that is closed by now is dropped, as all its receives are.
+// Take implements progress.Inlet. It drops receives for an endpoint that is closed, as Close drops all receives.
 func (in *inlet) Take() {
 	head, tail := uint32(in.c.head), shared(&in.c.tail).Load()
 	for ; head != tail; head++ {
@@ -91,7 +93,7 @@ func (in *inlet) Take() {
 	}
 }
 
-// makeRoom tells C how many receives it may accept. Locked.
+// makeRoom stores how many receives C may accept. Locked.
 func (e *endpoint) makeRoom() {
 	room, tagged := e.late.RecvRoom()
 	e.c.tagged = 0
@@ -101,7 +103,8 @@ func (e *endpoint) makeRoom() {
 	shared(&e.c.limit).Store(e.taken + uint32(min(room, C.GF_INLET)))
 }
 
-// mayLeave lets C leave receives for e, whose C side is c, from now on. Aliases have flags of their own, and their endpoint's room: they have no inlet.
+// mayLeave allows C, whose side of e is c, to leave receives from now on. An alias has flags of its own, but its
+// endpoint's room: it has no inlet.
 func (e *endpoint) mayLeave(c *C.struct_gf_ep) {
 	to, ok := e.posting().(late)
 	if !ok || e.d == nil || e.d.inlet == nil {
@@ -115,7 +118,7 @@ func (e *endpoint) mayLeave(c *C.struct_gf_ep) {
 	(*atomic.Pointer[C.struct_gf_inlet])(unsafe.Pointer(&c.inlet)).Store(in.c)
 }
 
-// posted is the status of a receive that Go posted: it took room that C had been told of.
+// posted returns the status of a receive that Go posted. It reduces the room that C may use.
 func (e *endpoint) posted(err error) int64 {
 	if err == nil {
 		e.renewRoom()
@@ -123,7 +126,7 @@ func (e *endpoint) posted(err error) int64 {
 	return status(err)
 }
 
-// renewRoom is makeRoom after something changed on which it depends.
+// renewRoom calls makeRoom after a change that affects the room.
 func (e *endpoint) renewRoom() {
 	if e.d == nil || e.d.inlet == nil {
 		return
@@ -135,7 +138,7 @@ func (e *endpoint) renewRoom() {
 	e.d.inlet.prog.Unlock()
 }
 
-// leavesNoMore has Go post all receives of e from now on. It is called before its C side is freed.
+// leavesNoMore makes Go post all receives of e from now on. It must be called before the C side is freed.
 func (e *endpoint) leavesNoMore() {
 	if e.c == nil {
 		return
@@ -155,7 +158,7 @@ func (e *endpoint) closed() {
 	in.prog.Unlock()
 }
 
-// settle posts the receives that were left before a call for which they matter.
+// settle posts the receives in the inlet before a call that depends on them.
 func (e *endpoint) settle() {
 	if e.d != nil {
 		e.d.settle()
@@ -172,7 +175,8 @@ func (d *domain) settle() {
 	in.prog.Unlock()
 }
 
-// settled is the endpoint of a number, when everything is posted that was left for it. nil if it is none.
+// settled returns the endpoint of a number after its receives in the inlet were posted, nil if there is no such
+// endpoint.
 func settled(id C.uint64_t) *endpoint {
 	e := lookup[*endpoint](id)
 	if e != nil {

@@ -8,10 +8,10 @@ import (
 	"gofabric/core"
 )
 
-// Programs may open domains and endpoints with attributes other than those that fi_getinfo gave them (fi_endpoint(3)). What it would not have given for
-// such hints, an open does not take either.
+// Programs may open domains and endpoints with other attributes than fi_getinfo returned (fi_endpoint(3)). An open
+// refuses attributes for which fi_getinfo, as hints, would return nothing.
 
-// offersDomain reports whether there is a domain as i describes one.
+// offersDomain reports whether a provider offers a domain with the attributes of i.
 func offersDomain(i *core.Info) error {
 	hints := anyMode(&core.FabricAttr{ProvName: i.Fabric.ProvName, APIVersion: i.Fabric.APIVersion})
 	hints.Caps, hints.AddrFormat = i.Caps, i.AddrFormat
@@ -22,7 +22,8 @@ func offersDomain(i *core.Info) error {
 	return err
 }
 
-// offers reports whether there is an endpoint as i describes one. An endpoint that asks for no more than its domain was opened with needs no search.
+// offers reports whether the provider offers an endpoint with the attributes of i. An endpoint that needs no more
+// than its domain was opened with requires no search.
 func (d *domain) offers(i *core.Info) error {
 	if within(i, d.info) {
 		return nil
@@ -36,7 +37,7 @@ func (d *domain) offers(i *core.Info) error {
 	return err
 }
 
-// within reports whether an endpoint of a asks for nothing that b does not have.
+// within reports whether b has everything that an endpoint of a needs.
 func within(a, b *core.Info) bool {
 	if b.EP == nil || b.Tx == nil || b.Rx == nil || a.EP.Type != b.EP.Type || a.Caps&^b.Caps != 0 {
 		return false

@@ -14,9 +14,9 @@ import (
 	"gofabric/core"
 )
 
-// Memory regions (fi_mr(3)).
+// This file has memory regions (fi_mr(3)).
 
-// memory is C memory as a slice. It is the program's: nothing here keeps it alive.
+// memory returns C memory as a slice. It belongs to the program: Go does not keep it alive.
 func memory(p unsafe.Pointer, n C.size_t) []byte {
 	if p == nil || n == 0 {
 		return nil
@@ -24,11 +24,11 @@ func memory(p unsafe.Pointer, n C.size_t) []byte {
 	return unsafe.Slice((*byte)(p), int(n))
 }
 
-// noBuffer is the panic of a call that names a length but no memory; guard makes FI_EINVAL of it. Taken for an empty buffer, the call would succeed and
-// move nothing.
+// noBuffer is the panic of a call with a length but no memory. guard turns it into FI_EINVAL. As an empty buffer,
+// the call would succeed and move no data.
 type noBuffer struct{}
 
-// buffer is memory that must be there, unless its length is 0.
+// buffer returns memory that must exist unless its length is 0.
 func buffer(p unsafe.Pointer, n C.size_t) []byte {
 	if p == nil && n > 0 {
 		panic(noBuffer{})
@@ -36,8 +36,9 @@ func buffer(p unsafe.Pointer, n C.size_t) []byte {
 	return memory(p, n)
 }
 
-// landing is where fi_recv(3) and fi_trecv(3) put a message. Nowhere is a place for messages without data, whatever the length: programs that exchange only
-// such post that (fabtests' fi_shared_ctx -e msg). Others are truncated there, and the completion says so.
+// landing returns the memory into which fi_recv(3) and fi_trecv(3) put a message. NULL is allowed for messages
+// without data, with any length: programs that only exchange such messages pass it (fabtests' fi_shared_ctx -e
+// msg). Other messages are truncated there, and the completion says so.
 func landing(p unsafe.Pointer, n C.size_t) []byte { return memory(p, n) }
 
 // vectors appends the memory of an iovec array to out.
@@ -48,7 +49,7 @@ func vectors(out [][]byte, iov *C.struct_iovec, n C.size_t) [][]byte {
 	return out
 }
 
-// maxIOV bounds arrays that programs pass: more is FI_EINVAL everywhere.
+// maxIOV bounds arrays in calls. A longer one is FI_EINVAL.
 const maxIOV = 1024
 
 //export goMRReg
@@ -76,7 +77,8 @@ func goMRReg(id C.uint64_t, attr *C.struct_fi_mr_attr, flags C.uint64_t, out *un
 	return rc
 }
 
-// authorize reads the key of a region, which in a domain whose keys are in vectors names a vector (struct fi_mr_auth_key).
+// authorize reads the key of a region. In a domain whose keys are in vectors it is a vector (struct
+// fi_mr_auth_key).
 func (d *domain) authorize(a *core.MRAttr, attr *C.struct_fi_mr_attr) error {
 	if d.f.api >= core.V(1, 10) && attr.iface != 0 {
 		return core.ErrNoSys // memory of an accelerator
@@ -100,7 +102,7 @@ func (d *domain) authorize(a *core.MRAttr, attr *C.struct_fi_mr_attr) error {
 	return nil
 }
 
-// rawKey is FI_GET_RAW_MR: a key of eight bytes is as long as raw keys are here.
+// rawKey is FI_GET_RAW_MR. Raw keys have eight bytes here, as other keys.
 func rawKey(m *core.MemoryRegion, out *C.struct_fi_mr_raw_attr) error {
 	if out.base_addr != nil {
 		*out.base_addr = C.uint64_t(m.Base())

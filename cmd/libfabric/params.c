@@ -1,6 +1,7 @@
 //go:build linux
 
-// Parameters and the log, as providers outside of this library would use them (fi_provider(3)): values are FI_<PROVIDER>_<NAME> of the environment.
+// Parameters and the log, as external providers use them (fi_provider(3)). Values are the environment's
+// FI_<PROVIDER>_<NAME>.
 #include <ctype.h>
 #include <pthread.h>
 #include <stdarg.h>
@@ -140,7 +141,7 @@ int gf_getparams(struct fi_param **out, int *count)
 }
 DEFAULT(gf_getparams, fi_getparams, FABRIC_1.0);
 
-// fi_freeparams frees what fi_getparams made: the array ends with an entry without a name.
+// fi_freeparams frees the array of fi_getparams, which ends with an entry without a name.
 void gf_freeparams(struct fi_param *list)
 {
 	for (struct fi_param *p = list; p && p->name; p++) {
@@ -152,7 +153,7 @@ void gf_freeparams(struct fi_param *list)
 }
 DEFAULT(gf_freeparams, fi_freeparams, FABRIC_1.0);
 
-// The log of others goes to standard error, up to the level of FI_LOG_LEVEL.
+// The log of external providers goes to standard error, up to the level of FI_LOG_LEVEL.
 int gf_log_enabled(const struct fi_provider *provider, int level, int subsys)
 {
 	static const char *const names[] = {"warn", "trace", "info", "debug"};

@@ -15,7 +15,8 @@ import (
 	"gofabric/core"
 )
 
-// pollSet is a poll set (fi_poll(3)). What completion queues read ahead is not in the set of core any more, so it looks there first.
+// pollSet is a poll set (fi_poll(3)). It first checks the completions that queues have read ahead, which the set of
+// core no longer sees.
 type pollSet struct {
 	*core.PollSet
 	mu     sync.Mutex

@@ -1,12 +1,15 @@
 //go:build linux
 
-// Threads that poll in vain. What they wait for may be up to a thread that has no processor, be it of this program or of a peer on the same machine: with
-// more threads that poll than processors, each step of a message would take a time slice of every one of them. So who finds nothing for some time gives the
-// processor away between polls (sched_yield(2)), soon if the threads of this program that poll leave none free, and after a while if they do. Of two pairs of
-// processes on two processors, each thread of which polled, a transfer took 150 us without, and takes one.
+// Threads whose polls find nothing. They may wait for a thread that has no processor, of this program or of a peer
+// on the same machine. With more polling threads than processors, each step of a message would take a time slice of
+// every one of them. So a thread that finds nothing for some time yields its processor between polls
+// (sched_yield(2)): soon if this program's polling threads occupy all processors, otherwise after a while. Between
+// two pairs of processes on two processors, whose threads all polled, a transfer took 150 us without this, and
+// takes 1 us with it.
 //
-// Where nobody wants the processor that costs a fraction of an empty poll. Where a stranger computes it costs a time slice, and the answer may come meanwhile:
-// with one on each processor a ping-pong took 1.7 times as long. So who was away for as long as that has more patience the next time.
+// If no other thread needs the processor, a yield costs a fraction of an empty poll. If an unrelated process
+// computes, it costs a time slice, and the answer may arrive meanwhile: with such a process on each processor, a
+// ping-pong took 1.7 times as long. So a thread whose yield took that long waits longer before the next one.
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <sched.h>
@@ -15,33 +18,36 @@
 #include "gf.h"
 
 enum {
-	SOON = 32,             // polls in vain, one after another, before the processor is given away when threads that poll leave none free: a few us
-	LATE = 1024,           // when they do: fractions of a millisecond
-	LATEST = 32 * LATE,    // when strangers took it for long: several time slices, of which the system has taken some by itself
-	LONG = 500 * 1000,     // ns: a poll, and what follows from finding something, takes less, and a time slice more
+	SOON = 32,          // empty polls before a yield if polling threads occupy all processors: a few us
+	LATE = 1024,        // the same if they do not: fractions of a millisecond
+	LATEST = 32 * LATE, // the same after another process kept the processor for several time slices
+	LONG = 500 * 1000,  // ns: more than a poll and the work after a successful one, less than a time slice
 };
 
-// Each poll comes by here, so these two are where the processor finds them without a call. Go's own word per thread wants the same of the loader.
+// Each poll reads these two variables, so that they are in thread-local storage that needs no call. Go's own
+// variable per thread demands the same of the loader.
 #define OWN static __thread __attribute__((tls_model("initial-exec")))
-OWN unsigned vain; // polls of this thread that found nothing, one after another
+OWN unsigned vain; // empty polls of this thread in a row
 OWN unsigned patience = LATE;
-OWN char counted;  // this thread has come to count
+OWN char counted; // this thread is counted in pollers
 
-// pollers are the threads that have polled in vain, without those that have ended. processors are those that they may run on; NOBODY while that is not
-// known, or where the end of threads cannot be seen. may has the same processors, one by one; guard guards it.
+// pollers is the number of living threads that have polled without result. processors is the number of processors
+// that they may run on. It is NOBODY if that is unknown, or if the end of threads cannot be observed. may has the
+// same processors as a set; guard guards it.
 enum { NOBODY = 1 << 16 };
 static int pollers, processors = NOBODY;
 static cpu_set_t may;
 static pthread_mutex_t guard = PTHREAD_MUTEX_INITIALIZER;
 static pthread_key_t ending;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
-static char watched; // the end of threads can be seen
+static char watched; // the end of threads can be observed
 
 static void ended(void *counter) { __atomic_fetch_sub((int *)counter, 1, __ATOMIC_RELAXED); }
 
 static void prepare(void) { watched = !pthread_key_create(&ending, ended); }
 
-// count counts this thread, and has Go make room for it. Threads may be bound to a processor each, so what all of them together may use is what counts.
+// count counts this thread, and makes Go add a processor for it. Each thread may be bound to a processor, so that
+// the union of their processors counts.
 static void count(void)
 {
 	cpu_set_t own;
@@ -64,7 +70,7 @@ static uint64_t now(void)
 	return t.tv_sec * 1000000000ull + t.tv_nsec;
 }
 
-// yield gives the processor away, and sees for how long that was.
+// yield yields the processor and measures for how long.
 static void yield(void)
 {
 	uint64_t left = now();

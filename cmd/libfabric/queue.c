@@ -7,7 +7,8 @@
 #include "gf.h"
 #include "ops.h"
 
-// The ring of a queue may be read by several threads (FI_THREAD_SAFE). Nobody sleeps or calls into a wait with the lock, so a waiter yields.
+// Several threads may read the ring of a queue (FI_THREAD_SAFE). No thread sleeps or enters a waiting call with the
+// lock held, so that a waiter only yields.
 static void lock(struct gf_cq *q)
 {
 	while (__atomic_exchange_n(&q->lock, 1, __ATOMIC_ACQUIRE))
@@ -26,7 +27,8 @@ static size_t entry_size(int format)
 	return sizeof(struct fi_cq_tagged_entry);
 }
 
-// take moves up to count completions of the ring to buf. The entries of all formats are beginnings of one another and of gf_comp (fi_cq(3)).
+// take moves up to count completions of the ring to buf. The entry of each format is the beginning of the next
+// one's and of gf_comp (fi_cq(3)).
 static ssize_t take(struct gf_cq *q, char *buf, size_t count, fi_addr_t *src)
 {
 	size_t n = q->tail - q->head, size = entry_size(q->format);
@@ -42,7 +44,7 @@ static ssize_t take(struct gf_cq *q, char *buf, size_t count, fi_addr_t *src)
 	return n;
 }
 
-// told tells whether a poll was in vain, and returns what it returns.
+// told records whether a poll was empty, and returns its result.
 static ssize_t told(ssize_t n, ssize_t nothing)
 {
 	if (n == nothing)
@@ -52,12 +54,12 @@ static ssize_t told(ssize_t n, ssize_t nothing)
 	return n;
 }
 
-// read_some is a read that does not wait: what was read ahead, or what one pass of progress brings.
+// read_some is a read that does not wait: it returns completions that were read ahead, or those of one pass.
 static ssize_t read_some(struct gf_cq *q, void *buf, size_t count, fi_addr_t *src)
 {
 	ssize_t n;
 	lock(q);
-	if (!count) { // progress only: 0 says that there is something to read
+	if (!count) { // progress only: 0 means that there is something to read
 		n = goCQFill(GF_ID(q), q->ring, 0);
 		if (n == -FI_EAGAIN && q->head != q->tail)
 			n = 0;
@@ -90,7 +92,8 @@ static ssize_t cq_readerr(struct fid_cq *cq, struct fi_cq_err_entry *e, uint64_t
 	return gf_forked ? -FI_EOPBADSTATE : goCQReadErr(GF_ID(cq), e, flags);
 }
 
-// cq_sreadfrom waits in Go for something to be there, and reads it here: it may be gone to another reader by then.
+// cq_sreadfrom waits in Go until there is a completion, and reads it here. Another reader may have taken it
+// meanwhile.
 static ssize_t cq_sreadfrom(struct fid_cq *cq, void *buf, size_t count, fi_addr_t *src, const void *cond, int timeout)
 {
 	struct gf_cq *q = (struct gf_cq *)cq;

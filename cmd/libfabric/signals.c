@@ -1,11 +1,13 @@
 //go:build linux
 
-// Signals that somebody sends must find the application's threads, where its handlers are and its masks count (signal(7)).
+// Signals to the process must reach the application's threads, which have its handlers and masks (signal(7)).
 //
-// Go's threads start with all of them blocked: the first constructor here blocks them, the runtime starts in one of the next, and the last gives the
-// loading thread its mask back. But the runtime keeps a few open on every thread that it runs on, those of the application included: its table of signals
-// marks them. Of these, SIGCHLD, SIGPROF and SIGSTKFLT can be sent, and the marks are taken away before the runtime starts. SIGURG, with which the runtime
-// interrupts its own threads, and system calls of the application with them, is switched off by the Makefile (asyncpreemptoff).
+// Go's threads start with all signals blocked. The first constructor here blocks them, the runtime starts in a
+// later one, and the last constructor restores the mask of the loading thread. But the runtime unblocks a few
+// signals on every thread that enters it, the application's included; its table of signals marks them. Of these,
+// processes send SIGCHLD, SIGPROF and SIGSTKFLT. Their marks are removed before the runtime starts. The Makefile
+// disables SIGURG (asyncpreemptoff), with which the runtime interrupts its own threads, and with them system calls
+// of the application.
 #define _GNU_SOURCE
 #include <link.h>
 #include <pthread.h>
@@ -16,7 +18,7 @@
 
 static sigset_t mask_before;
 
-// An entry of the runtime's table, whose index is the signal's number; the name is not ended by a NUL.
+// An entry of the runtime's table, whose index is the signal's number. The name has no NUL at its end.
 struct entry {
 	int32_t flags;
 	const char *name;
@@ -44,7 +46,7 @@ static int find_image(struct dl_phdr_info *info, size_t size, void *arg)
 	return 0;
 }
 
-// inside says whether n bytes at p are of this library's own memory.
+// inside reports whether n bytes at p are memory of this library.
 static int inside(const struct image *im, const void *p, size_t n)
 {
 	for (int i = 0; i < im->info.dlpi_phnum; i++) {
@@ -62,7 +64,8 @@ static int named(const struct image *im, const struct entry *e, const char *name
 	return e->len > (int64_t)n && e->len < 64 && inside(im, e->name, e->len) && !memcmp(e->name, name, n);
 }
 
-// clear_marks takes the marks away. The table has no symbol to link to, so it is known by the names in it; where it is not found nothing changes.
+// clear_marks removes the marks. The table has no symbol, so that the function recognizes it by the names in it. If
+// it finds no table, it changes nothing.
 static void clear_marks(void)
 {
 	struct image im = {.base = (const char *)&mask_before};
@@ -91,7 +94,7 @@ __attribute__((constructor(101))) static void block_signals(void)
 	sigset_t all;
 	sigfillset(&all);
 	for (const int *s = (const int[]){SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT, 0}; *s; s++)
-		sigdelset(&all, *s); // these belong to the thread that causes them
+		sigdelset(&all, *s); // a fault belongs to the thread that causes it
 	pthread_sigmask(SIG_BLOCK, &all, &mask_before);
 	clear_marks();
 }

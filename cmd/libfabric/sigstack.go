@@ -5,7 +5,8 @@ package main
 // #include "gf.h"
 import "C"
 
-// roomBelow is what there is at least below the frames of a call, for what it calls and for handlers (sigstack.c). It makes stacks of 64 KiB.
+// roomBelow is the free stack below the frames of a call, in bytes, for its callees and for signal handlers
+// (sigstack.c). It makes stacks of 64 KiB.
 const roomBelow = 48 << 10
 
 //export goMakeRoom

@@ -1,6 +1,7 @@
 //go:build linux
 
-// The symbols of libfabric.so.1, with their versions (fabric(7), libfabric's ABI). Older versions of a call know shorter structures.
+// The symbols of libfabric.so.1 with their versions (fabric(7), libfabric's ABI). Older versions of a call have
+// shorter structures.
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -84,7 +85,8 @@ DEFAULT(gf_version, fi_version, FABRIC_1.0);
 int gf_open(uint32_t version, const char *name, void *attr, size_t attr_len, uint64_t flags, struct fid **fid, void *context) { return -FI_ENOSYS; }
 DEFAULT(gf_open, fi_open, FABRIC_1.5);
 
-// fi_strerror's text lives in Go's copy for C, made once: a buffer per thread would need thread-local storage, of which dlopen(3) has little to give.
+// fi_strerror returns a text that Go copied to C memory once. A buffer for each thread would need thread-local
+// storage, of which dlopen(3) has little left.
 const char *gf_strerror(int errnum)
 {
 	GF_CHILD(const char *, "Call in a child of fork", "fi_strerror", "FABRIC_1.0", (int), (errnum));

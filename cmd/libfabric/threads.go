@@ -13,17 +13,18 @@ import (
 	"sync"
 )
 
-// A thread of C that is in Go takes one of Go's processors with it, and keeps it for a while when it has left. With fewer of these than threads, a thread
-// that enters finds none every so often, and sleeps until one is found to be unused: tens of microseconds, for an empty poll as for any other call. So there
-// is one for each thread that polls, up to a limit: one that is not used costs a few hundred kilobytes. (Go begins with as many as the system has, or as the
-// limits of a container leave.)
+// A C thread that is in Go occupies one of Go's processors (GOMAXPROCS), and keeps it for a while after it has
+// left. With fewer processors than threads, a thread that enters sometimes finds none, and sleeps until an unused
+// one is found. This costs tens of microseconds, even for an empty poll. So there is one processor for each thread
+// that polls, up to a limit. An unused one costs a few hundred kilobytes. Go starts with as many as the system has,
+// or as a container's limits allow.
 
-// maxProcs is the limit.
+// maxProcs is the largest number of Go's processors that goThreads sets.
 const maxProcs = 64
 
 var procs struct {
 	sync.Mutex
-	fixed bool // the user has said how many
+	fixed bool // the user has set GOMAXPROCS
 	asked bool
 }
 
@@ -37,6 +38,6 @@ func goThreads(n C.int) {
 		procs.asked, procs.fixed = true, os.Getenv("GOMAXPROCS") != ""
 	}
 	if now := runtime.GOMAXPROCS(0); !procs.fixed && int(n) > now && now < maxProcs {
-		runtime.GOMAXPROCS(min(max(2*now, int(n)), maxProcs)) // twice as many, for this stops Go
+		runtime.GOMAXPROCS(min(max(2*now, int(n)), maxProcs)) // twice as many, because the call stops all goroutines
 	}
 }

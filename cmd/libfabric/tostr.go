@@ -18,9 +18,9 @@ import (
 	"gofabric/internal/version"
 )
 
-// Texts: fi_tostr(3), fi_strerror (fi_errno(3)), fi_getparams.
+// This file has texts: fi_tostr(3), fi_strerror (fi_errno(3)), fi_getparams.
 
-// What fi_tostr is asked about (enum fi_type).
+// The types that fi_tostr takes (enum fi_type).
 const (
 	typeInfo = iota
 	typeEPType
@@ -79,7 +79,7 @@ func goToStr(buf *C.char, n C.size_t, data unsafe.Pointer, kind C.int) (out *C.c
 	return buf
 }
 
-// describe is the text of a C value of a type.
+// describe returns the text of a C value of a type.
 func describe(kind int, p unsafe.Pointer) (string, bool) {
 	switch kind {
 	case typeInfo:
@@ -154,7 +154,8 @@ func describeEnum(kind int, v uint32) (string, bool) {
 	return s.String(), true
 }
 
-// errTexts are the texts of error numbers in C memory, each made once and kept: fi_strerror's callers do not free.
+// errTexts has the texts of error numbers in C memory. Each is made once and never freed, because callers of
+// fi_strerror do not free it.
 var errTexts sync.Map
 
 //export goErrText
@@ -163,7 +164,7 @@ func goErrText(errnum C.int) *C.char {
 		errnum = -errnum
 	}
 	if errnum > 4096 {
-		errnum = 4096 // one text for all that nobody knows
+		errnum = 4096 // one text for all unknown numbers
 	}
 	if p, ok := errTexts.Load(errnum); ok {
 		return p.(*C.char)

@@ -1,6 +1,7 @@
 //go:build linux
 
-// Transfers: messages, tagged messages and remote memory access (fi_msg(3), fi_tagged(3), fi_rma(3)). One call into Go each, receives without flags none.
+// Transfers: messages, tagged messages and remote memory access (fi_msg(3), fi_tagged(3), fi_rma(3)). Each makes
+// one call into Go, except receives without flags, which make none.
 #include "_cgo_export.h"
 #include "gf.h"
 #include "ops.h"
@@ -9,7 +10,7 @@
 #define FI_REMOTE_CQ_DATA (1ull << 17)
 #define U(p) ((uintptr_t)(p))
 
-// msg_one and tagged_one are calls with one buffer as calls with flags.
+// msg_one and tagged_one turn calls with one buffer into calls with flags.
 static ssize_t msg_one(struct fid_ep *ep, int op, const void *buf, size_t len, void *desc, uint64_t data, fi_addr_t peer, void *context, uint64_t flags)
 {
 	struct iovec iov = {(void *)buf, len};

@@ -14,13 +14,14 @@ import (
 	"gofabric/core"
 )
 
-// Transfers (fi_msg(3), fi_tagged(3), fi_rma(3)).
+// This file has transfers (fi_msg(3), fi_tagged(3), fi_rma(3)).
 
-// ofTransmits are flags that say nothing about a receive. Programs that have one set of flags for both directions give them, and native does not look at them.
+// ofTransmits are flags without a meaning for receives. Programs that use one set of flags for both directions pass
+// them, and native ignores them.
 const ofTransmits = core.OpInject | core.OpRemoteCQData | core.OpInjectComplete | core.OpTransmitComplete | core.OpDeliveryComplete | core.OpCommitComplete |
 	core.OpMatchComplete | core.OpFence
 
-// transmitter is the endpoint of a number that can send; nil if it is none.
+// transmitter returns the endpoint of a number if it can send, else nil.
 func transmitter(id C.uint64_t) *core.Endpoint {
 	if e := lookup[*endpoint](id); e != nil {
 		return e.ep
@@ -178,7 +179,7 @@ func goInjectWriteData(id C.uint64_t, buf unsafe.Pointer, n C.size_t, data C.uin
 	return C.ssize_t(status(ep.InjectWriteData(buffer(buf, n), uint64(data), core.FIAddr(dest), uint64(addr), uint64(key))))
 }
 
-// args is the memory for the arguments of one call with arrays: the call is over before the next uses it.
+// args has the memory for the arguments of one call with arrays. It is reused when the call has returned.
 type args struct {
 	iov, result, compare          [][]byte
 	desc, resultDesc, compareDesc []core.Desc
@@ -193,7 +194,7 @@ type args struct {
 
 var argPool = sync.Pool{New: func() any { return new(args) }}
 
-// drop gives a back, without pointers into the program's memory.
+// drop returns a to the pool, without pointers into the program's memory.
 func (a *args) drop() {
 	clear(a.iov)
 	clear(a.result)
@@ -213,7 +214,7 @@ func descs(out []core.Desc, p *unsafe.Pointer, n C.size_t) []core.Desc {
 	return out
 }
 
-// triggered reads the fi_triggered_context that the context of a call with FI_TRIGGER points to.
+// triggered reads the fi_triggered_context that is the context of a call with FI_TRIGGER.
 func (a *args) triggered(flags core.OpFlags, context unsafe.Pointer) (*core.TriggeredContext, error) {
 	if flags&core.OpTrigger == 0 {
 		return nil, nil
@@ -233,10 +234,10 @@ func (a *args) triggered(flags core.OpFlags, context unsafe.Pointer) (*core.Trig
 	return &a.trigger, nil
 }
 
-// badArray says whether an array of n at p cannot be.
+// badArray reports whether p cannot be an array of n elements.
 func badArray(p unsafe.Pointer, n C.size_t) bool { return n > maxIOV || (p == nil && n > 0) }
 
-// fillIOV reads the buffers of a call. A receive that only looks, or discards, has none, whatever the program passes.
+// fillIOV reads the buffers of a call. A receive that only peeks or discards has none; it ignores the program's.
 func (a *args) fillIOV(iov *C.struct_iovec, desc *unsafe.Pointer, n C.size_t, flags core.OpFlags) {
 	if flags&(core.OpPeek|core.OpDiscard) != 0 {
 		n = 0

@@ -13,9 +13,10 @@ import (
 	"gofabric/core"
 )
 
-// Deferred work (fi_trigger(3)). QueueWork may keep nothing of what it is given but the memory that operations name, so the arguments here are of one call.
+// This file has deferred work (fi_trigger(3)). QueueWork copies its arguments, except the memory of operations. So
+// the arguments here belong to one call.
 
-// work is FI_QUEUE_WORK, FI_CANCEL_WORK and FI_FLUSH_WORK. The structure's address is the work's name.
+// work is FI_QUEUE_WORK, FI_CANCEL_WORK and FI_FLUSH_WORK. The structure's address identifies the work.
 func work(d *domain, command C.int, arg unsafe.Pointer) error {
 	if command == C.FI_FLUSH_WORK {
 		return d.FlushWork(nil)
@@ -46,7 +47,7 @@ func counterAt(p *C.struct_fid_cntr) *core.Counter {
 	return nil
 }
 
-// endpointAt is the endpoint of an operation; for receives it may be a shared receive context.
+// endpointAt returns the endpoint of an operation, or for receives a shared receive context.
 func endpointAt(p *C.struct_fid_ep) core.Object {
 	if o := objectAt(unsafe.Pointer(p)); o != nil {
 		return o.core
@@ -54,7 +55,7 @@ func endpointAt(p *C.struct_fid_ep) core.Object {
 	return nil
 }
 
-// operation reads the structure that op_type says.
+// operation reads the structure of op_type.
 func operation(w *core.DeferredWork, op unsafe.Pointer) error {
 	a := new(args)
 	switch w.OpType {
@@ -91,7 +92,7 @@ func operation(w *core.DeferredWork, op unsafe.Pointer) error {
 }
 
 func atomicOperation(w *core.DeferredWork, op unsafe.Pointer, a *args) error {
-	c := (*C.struct_fi_op_atomic)(op) // what the three begin with
+	c := (*C.struct_fi_op_atomic)(op) // the common beginning of the three structures
 	if err := a.fillAtomic(&c.msg, 0); err != nil {
 		return err
 	}

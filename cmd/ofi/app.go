@@ -8,7 +8,7 @@ import (
 	"gofabric/core"
 )
 
-// app is what commands share: where output goes, and the providers. Tests replace its parts.
+// app has what commands share: the outputs and the providers. Tests replace them.
 type app struct {
 	out, errOut io.Writer
 	getInfo     func(q core.Query) ([]*core.Info, []core.Refusal, error)
@@ -27,7 +27,7 @@ func (a *app) json(v any) error {
 	return e.Encode(v)
 }
 
-// exitCode is what a process ends with for an error: libfabric's number, as the C tools do, or 1.
+// exitCode returns the exit code for an error: libfabric's number, as the C tools do, or 1.
 func exitCode(err error) int {
 	if err == nil {
 		return 0

@@ -18,7 +18,7 @@ import (
 	"gofabric/cmd/ofi/internal/bench"
 )
 
-// This file is ofi bench: its flags, and how its results are shown.
+// This file is ofi bench: its flags, and the output of its results.
 
 const benchLong = `Measure latency, message rate, bandwidth, and remote reads and writes of provider stacks, with two processes on this machine that ofi starts itself.
 
@@ -54,7 +54,7 @@ type benchFlags struct {
 	following           bool
 	links               []string
 	nodes               string   // of the emulated fabric
-	cable               []string // for the process at the near end
+	cable               []string // in the process at the near end
 	oneWay, list        bool
 	pingpong, fabtests  string
 	prefix              string
@@ -102,7 +102,7 @@ func newBenchCommand(app *app) *cobra.Command {
 	return cmd
 }
 
-// newBenchPeerCommand is the other process of ofi bench; people do not call it.
+// newBenchPeerCommand is the peer process of ofi bench. It is not for users.
 func newBenchPeerCommand(*app) *cobra.Command {
 	p := benchProviders
 	cmd := &cobra.Command{
@@ -121,7 +121,7 @@ const benchPeer = "bench-peer"
 
 var benchProviders = bench.Providers{GetInfo: gofabric.GetInfo, OpenFabric: gofabric.OpenFabric}
 
-// config turns the flags into what to run.
+// config turns the flags into a configuration.
 func (f *benchFlags) config() (bench.Config, error) {
 	c := bench.Config{Providers: benchProviders, Peer: benchPeerCommand, Time: f.time, Rounds: f.rounds}
 	for _, t := range f.tests {
@@ -170,7 +170,7 @@ func (f *benchFlags) config() (bench.Config, error) {
 	return c, f.chooseStacks(&c)
 }
 
-// teams reads the flags of allreduce.
+// teams parses the flags of allreduce.
 func (f *benchFlags) teams(p *bench.Plan) error {
 	for _, b := range f.sums {
 		n, err := bench.ParseSize(b)
@@ -236,7 +236,7 @@ func (f *benchFlags) run(ctx context.Context, app *app) error {
 	return f.report(app, results, err)
 }
 
-// report shows what was measured. err is what has ended the measurements, or nil.
+// report prints the results. err is the error that ended the measurements, or nil.
 func (f *benchFlags) report(app *app, results []bench.Result, err error) error {
 	if err != nil && len(results) == 0 {
 		return err
@@ -259,12 +259,12 @@ func (f *benchFlags) report(app *app, results []bench.Result, err error) error {
 	return err
 }
 
-// benchPeerCommand starts this program again as the other process.
+// benchPeerCommand starts this program again as the peer process.
 func benchPeerCommand(ctx context.Context) *exec.Cmd {
 	return exec.CommandContext(ctx, benchProgram(), benchPeer)
 }
 
-// liveLine is a line on a terminal that is overwritten again and again; elsewhere it is nothing.
+// liveLine is a status line that is overwritten on a terminal. Elsewhere it prints nothing.
 type liveLine struct {
 	w     io.Writer
 	start time.Time

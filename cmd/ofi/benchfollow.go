@@ -8,7 +8,8 @@ import (
 	"gofabric/cmd/ofi/internal/bench"
 )
 
-// follow prints each measurement as it is made: a line, or with --json an object on a line. An interrupt is the way to end it, and no error.
+// follow prints each measurement when it is made: a line, or with --json an object on a line. An interrupt ends it
+// and is not an error.
 func (f *benchFlags) follow(ctx context.Context, app *app, c *bench.Config) error {
 	if f.nodes != "" || f.veth || f.plot != "" {
 		return errFollow

@@ -13,10 +13,10 @@ import (
 	"gofabric/internal/fabricd/api"
 )
 
-// This file is ofi bench --nodes: the same benchmark between two nodes of the fabric that fabricd emulates. The process that measures runs in the first node, and
-// starts the other end in the second.
+// This file is ofi bench --nodes: the same benchmark between two nodes of the fabric that fabricd emulates. The
+// measuring process runs in the first node, and starts the peer in the second.
 
-// betweenNodes runs this command again in the first node; args are those that it was given.
+// betweenNodes runs this command again in the first node. args are this process' arguments.
 func (f *benchFlags) betweenNodes(ctx context.Context, app *app, args []string) error {
 	if f.veth {
 		return errors.New("--veth makes a cable of its own; leave it out, or --nodes")
@@ -72,7 +72,7 @@ func cableBetween(ctx context.Context, nodes string) (*bench.Cable, error) {
 	return cable, nil
 }
 
-// fabricdProgram is the fabricd beside this program, or the one in PATH.
+// fabricdProgram returns the path of the fabricd beside this program, or of the one in PATH.
 func fabricdProgram() string {
 	if path, err := exec.LookPath(filepath.Join(filepath.Dir(benchProgram()), "fabricd")); err == nil {
 		return path

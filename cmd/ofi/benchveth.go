@@ -12,13 +12,14 @@ import (
 	"gofabric/cmd/ofi/internal/bench"
 )
 
-// This file is ofi bench --veth: the same benchmark at the two ends of a cable, for each of several values of FI_UDP_LINK. A process reads FI_UDP_LINK once, so
-// each measurement is made by processes of its own; that also takes the XDP program off the interface before sockets and native tools are measured.
+// This file is ofi bench --veth: the same benchmark at the two ends of a veth pair, for several values of
+// FI_UDP_LINK. A process reads FI_UDP_LINK once, so that each measurement has its own processes. When they end, the
+// XDP program leaves the interface, before sockets and native tools are measured.
 
-// benchReference is the link that others are set against.
+// benchReference is the link that the others are compared with.
 const benchReference = "sockets"
 
-// plugIn makes this process measure at the near end of a cable that another has made.
+// plugIn makes this process measure at the near end of a veth pair that another process has made.
 func (f *benchFlags) plugIn(c *bench.Config) error {
 	if f.cable == nil {
 		return nil
@@ -40,7 +41,7 @@ func (f *benchFlags) plugIn(c *bench.Config) error {
 	return nil
 }
 
-// overCable makes a cable and has others measure.
+// overCable makes a veth pair and starts processes that measure over it.
 func (f *benchFlags) overCable(ctx context.Context, app *app, c *bench.Config) error {
 	cable, err := bench.NewCable()
 	if err != nil {
@@ -71,7 +72,7 @@ func (f *benchFlags) overCable(ctx context.Context, app *app, c *bench.Config) e
 	return f.report(app, bench.Merge(links), nil)
 }
 
-// atCable has a process at the near end make one round.
+// atCable starts a process at the near end, which makes one round of measurements.
 func (f *benchFlags) atCable(ctx context.Context, cable *bench.Cable, c *bench.Config, link string) ([]bench.Result, error) {
 	args := []string{"bench", "--json", "--rounds", "1", "--time", f.time.String(), "--size", f.size, "--window", fmt.Sprint(f.window),
 		"--bulk", strings.Join(f.bulk, ","), "--cable", strings.Join([]string{cable.NearSpace, cable.FarSpace, cable.Near, cable.Far}, ",")}
@@ -97,10 +98,10 @@ func (f *benchFlags) atCable(ctx context.Context, cable *bench.Cable, c *bench.C
 	if e := json.Unmarshal(out.Bytes(), &results); e != nil || len(results) == 0 {
 		return nil, fmt.Errorf("the measuring process: %w: %s", err, strings.TrimSpace(bad.String()))
 	}
-	return results, nil // of tests that failed they say so
+	return results, nil // results of failed tests have their error
 }
 
-// benchProgram is this program.
+// benchProgram returns the path of this program.
 func benchProgram() string {
 	self, err := os.Executable()
 	if err != nil {

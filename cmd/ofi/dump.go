@@ -10,7 +10,7 @@ import (
 	"gofabric/cmd/ofi/internal/dump"
 )
 
-// This file is ofi dump: packet captures as lines of text or JSON.
+// This file is ofi dump: it prints packet captures as lines of text or JSON.
 
 const dumpLong = `Print the frames of fabrics in a packet capture (pcap or pcapng; - is standard input), one line each: time (UTC), source > destination, wire
 format, operation, fields. Connections are found by how they begin, so start the capture before them, or name their port with --port (datagrams only).
@@ -20,7 +20,7 @@ const dumpExample = `  tcpdump -i lo -w run.pcap tcp
   ofi dump run.pcap
   tcpdump -i lo -U -w - udp | ofi dump -`
 
-// defaultPayload is how many bytes of each payload -v shows.
+// defaultPayload is the number of bytes of each payload that -v shows.
 const defaultPayload = 256
 
 type dumpFlags struct {
@@ -89,7 +89,7 @@ func (f *dumpFlags) run(in io.Reader, out, errOut io.Writer) error {
 	return werr
 }
 
-// printDumpSummary goes to standard error, so that the frames alone can be piped on.
+// printDumpSummary prints to standard error, so that a pipe gets only the frames.
 func printDumpSummary(w io.Writer, s dump.Summary) {
 	fmt.Fprintf(w, "%d packets, %d connections, %d frames", s.Packets, s.Connections, s.Frames)
 	for _, n := range []struct {

@@ -8,7 +8,7 @@ import (
 	"gofabric/core"
 )
 
-// newEnvCommand lists the FI_* variables.
+// newEnvCommand is ofi env: it lists the FI_* variables.
 func newEnvCommand(a *app) *cobra.Command {
 	var filter string
 	var asJSON bool
@@ -39,7 +39,7 @@ func (a *app) printEnv(filter string, asJSON bool) error {
 	return nil
 }
 
-// withSubstr returns the variables whose name contains a text, in any case.
+// withSubstr returns the variables whose name contains a text. Case does not matter.
 func withSubstr(all []core.ParamValue, substr string) []core.ParamValue {
 	var list []core.ParamValue
 	for _, p := range all {
@@ -50,7 +50,8 @@ func withSubstr(all []core.ParamValue, substr string) []core.ParamValue {
 	return list
 }
 
-// printVars prints variables in the layout of fi_info -e. There the default stands in the text; ofi env gives it a line.
+// printVars prints variables in the layout of fi_info -e. There the default is part of the description; ofi env
+// prints it on a line of its own.
 func (a *app) printVars(list []core.ParamValue, native bool) {
 	for _, p := range list {
 		help := p.Help

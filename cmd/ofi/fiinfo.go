@@ -42,7 +42,7 @@ func (a *app) fiInfo(argv []string) int {
 	r := &fiInfoRun{app: a, hints: anyMode(), q: core.Query{Version: core.LibraryVersion}}
 	versions := false
 	_, code := a.parseNative(argv, options, func(name byte, value string) int {
-		if name == 0 { // the one option without a letter; what follows is not looked at
+		if name == 0 { // the only option without a letter; the rest is not parsed
 			versions = true
 			return -1
 		}
@@ -58,7 +58,7 @@ func (a *app) fiInfo(argv []string) int {
 	return r.run()
 }
 
-// printVersions prints the versions as fi_info --version.
+// printVersions prints the versions, as fi_info --version does.
 func (a *app) printVersions(program string) {
 	a.printf("%s: %s\nlibfabric: %s\nlibfabric api: %s\n", program, version.String(), version.Library(), core.LibraryVersion)
 }
@@ -82,12 +82,12 @@ type fiInfoRun struct {
 	*app
 	q                  core.Query
 	hints              *core.Info
-	hinted             bool // any option asks for something
+	hinted             bool // an option restricts the results
 	env, list, verbose bool
-	contains           string // what -g or -i wants
+	contains           string // the name of -g or -i
 }
 
-// take uses an option; not 0 is how the program ends.
+// take uses an option. A result other than 0 ends the program with this code.
 func (r *fiInfoRun) take(name byte, value string) int {
 	h := r.hints
 	switch name {
@@ -134,14 +134,14 @@ func (r *fiInfoRun) take(name byte, value string) int {
 	return 0
 }
 
-// or adds the bits of a name to what is there.
+// or adds the bits of a name to *bits.
 func or[T ~uint64](bits *T, name string, parse func(string) (T, error)) error {
 	v, err := parse(name)
 	*bits |= v
 	return err
 }
 
-// eachName uses each of the names between |.
+// eachName calls use for each of the names between |.
 func eachName(a *app, what, list string, use func(string) error) error {
 	for name := range strings.SplitSeq(list, "|") {
 		if name == "" {
@@ -154,7 +154,7 @@ func eachName(a *app, what, list string, use func(string) error) error {
 	return nil
 }
 
-// oneName uses a name. Only whole names of constants are natively known; the parsers of ofi info take more.
+// oneName calls use for a name. Native only accepts whole names of constants; the parsers of ofi info accept more.
 func oneName(a *app, what, name string, use func(string) error) error {
 	err := error(core.ErrInval)
 	if strings.HasPrefix(strings.ToUpper(name), "FI_") && !strings.ContainsAny(name, ", |") {
@@ -166,7 +166,7 @@ func oneName(a *app, what, name string, use func(string) error) error {
 	return err
 }
 
-// run asks, and prints the answer.
+// run calls GetInfo and prints the results.
 func (r *fiInfoRun) run() int {
 	if r.hinted {
 		r.q.Hints = r.hints

@@ -19,8 +19,9 @@ import (
 var fiPingpongOptions = []getopt.Option{{Short: 'h', NoArg: true}, {Short: 'v', NoArg: true}, {Short: 'd'}, {Short: 'p'}, {Short: 'f'}, {Short: 'e'}, {Short: 'I'},
 	{Short: 'S'}, {Short: 's'}, {Short: 'B'}, {Short: 'P'}, {Short: 'c', NoArg: true}, {Short: 'm'}, {Short: '6', NoArg: true}}
 
-// fiPingpong is fi_pingpong(1). It differs in three ways, each of which ends what would natively go on: a number that is none ends the program, a server
-// that has no endpoint to offer ends before a client has come, and a peer that does not answer for a minute is given up.
+// fiPingpong is fi_pingpong(1). It differs in three ways; native continues in each case: an argument that is not a
+// number ends the program, a server without an endpoint to offer ends before a client connects, and a peer that
+// does not answer for a minute is an error.
 func (a *app) fiPingpong(argv []string) int {
 	f := &pingpongFlags{epType: "dgram", mode: "msg"}
 	f.cfg.Iterations, f.cfg.Timeout, f.cfg.Wait = pingpong.DefaultIterations, pingpong.DefaultTimeout, pingpong.NoLimit
@@ -45,7 +46,7 @@ func (a *app) fiPingpong(argv []string) int {
 	return 0
 }
 
-// takePingpong uses an option; not 0 is how the program ends.
+// takePingpong uses an option. A result other than 0 ends the program with this code.
 func (a *app) takePingpong(f *pingpongFlags, name byte, value string) int {
 	c := &f.cfg
 	var err error
@@ -96,7 +97,7 @@ func (a *app) takePingpong(f *pingpongFlags, name byte, value string) int {
 	return 0
 }
 
-// number reads a number as strtol(3) does; none at all is 0.
+// number reads a number as strtol(3) does. Text without a number is 0.
 func number[T int | uint16](s string, most int64) (T, error) {
 	if s == "" {
 		return 0, nil

@@ -34,7 +34,7 @@ func (a *app) fiStrerror(argv []string) int {
 	return 0
 }
 
-// parseC reads a number as strtol(3) does with base 0, and all of the text must be one.
+// parseC reads a number as strtol(3) does with base 0. The whole text must be a number.
 func parseC(s string) (int64, error) {
 	s = strings.TrimLeft(s, " \t\n\v\f\r")
 	if strings.Contains(s, "_") || len(strings.TrimLeft(s, "+-")) > 1 && strings.ContainsAny(strings.TrimLeft(s, "+-")[1:2], "bBoO") {

@@ -18,7 +18,7 @@ type infoOptions struct {
 	getenv, contains                              string
 }
 
-// newInfoCommand is fi_info: what ways to communicate there are.
+// newInfoCommand is ofi info: it lists the ways to communicate.
 func newInfoCommand(a *app) *cobra.Command {
 	o := &infoOptions{}
 	cmd := &cobra.Command{
@@ -54,7 +54,7 @@ func newInfoCommand(a *app) *cobra.Command {
 	return cmd
 }
 
-// anyMode returns hints that accept all modes, as those of fi_info.
+// anyMode returns hints that accept all modes, as fi_info's do.
 func anyMode() *core.Info {
 	h := core.NewHints()
 	h.Mode, h.Domain.Mode = math.MaxUint64, math.MaxUint64
@@ -62,7 +62,8 @@ func anyMode() *core.Info {
 	return h
 }
 
-// hints returns what the flags ask for; nil if they ask for nothing, as in fi_info: then providers return everything they can do.
+// hints returns the hints of the flags, nil without such flags, as in fi_info: then providers return everything
+// they offer.
 func (o *infoOptions) hints(changed func(string) bool) (*core.Info, error) {
 	h := anyMode()
 	used := false

@@ -6,7 +6,8 @@ import (
 	"gofabric/core"
 )
 
-// jsonInfo is one result of ofi info --json: the short output's fields, and with -v the rest by native's field names.
+// jsonInfo is one result of ofi info --json: the fields of the short output, and with -v the others, with native's
+// field names.
 type jsonInfo struct {
 	Provider   string    `json:"provider"`
 	Fabric     string    `json:"fabric,omitempty"`
@@ -82,7 +83,7 @@ func infoReport(found []*core.Info, refused []core.Refusal, taken []core.Remark,
 	return r
 }
 
-// typeName is the name of a kind of endpoint, "" if it may be any.
+// typeName returns the name of a kind of endpoint, "" for an unspecified kind.
 func typeName(t core.EPType) string {
 	if t == core.EPTypeUnspec {
 		return ""

@@ -9,10 +9,11 @@ import (
 	"gofabric/cmd/ofi/internal/getopt"
 )
 
-// This file has the program behave as a tool of native libfabric if it is installed or linked under that tool's name. These tools stand apart from ofi's
-// commands: they have native's options, texts and exit codes (fi_info(1), fi_pingpong(1), fi_strerror(1)), and none of ours.
+// This file makes the program a tool of native libfabric if it is installed or linked under that tool's name. These
+// tools have native's options, texts and exit codes (fi_info(1), fi_pingpong(1), fi_strerror(1)), and no options of
+// ofi.
 
-// linked returns what the program does under a name; nil for ofi itself.
+// linked returns the tool of a name, nil for ofi itself.
 func linked(argv0 string) func(a *app, argv []string) int {
 	switch strings.TrimSuffix(strings.ToLower(filepath.Base(argv0)), ".exe") {
 	case "fi_info":
@@ -25,8 +26,9 @@ func linked(argv0 string) func(a *app, argv []string) int {
 	return nil
 }
 
-// parseNative goes through the options of a command line and has take use each. It returns the arguments. The program ends with code if it is not 0: an
-// option is wrong, or take says so. Then it has printed why, and usage has printed the help.
+// parseNative parses a command line, calls take for each option, and returns the arguments. The program must end
+// with code if it is not 0: an option is wrong, or take returned the code. parseNative has printed the reason then,
+// and usage the help.
 func (a *app) parseNative(argv []string, options []getopt.Option, take func(name byte, value string) (code int), usage func()) (args []string, code int) {
 	p := getopt.New(argv[1:], options)
 	for {
@@ -40,7 +42,7 @@ func (a *app) parseNative(argv []string, options []getopt.Option, take func(name
 			return p.Args(), 0
 		case o.Short == 'h':
 			usage()
-			return nil, 1 // sic
+			return nil, 1 // as native does
 		}
 		if code := take(o.Short, value); code != 0 {
 			return nil, code
@@ -48,5 +50,5 @@ func (a *app) parseNative(argv []string, options []getopt.Option, take func(name
 	}
 }
 
-// line writes a line of a help.
+// line writes a line of help.
 func line(w io.Writer, format string, args ...any) { fmt.Fprintf(w, format+"\n", args...) }

@@ -109,7 +109,8 @@ func TestLinkedStrerror(t *testing.T) {
 	}
 }
 
-// newer removes what later versions say in addition: the text of an error, the versions of providers, options that Debian's version lacks.
+// newer removes what later versions say in addition: the text of an error, the versions of providers, options that
+// Debian's version lacks.
 func newer(s string) string {
 	for _, r := range [][2]string{
 		{`(?m)^(fi_getinfo: -\d+) \(.*\)$`, "$1"},
@@ -174,7 +175,8 @@ func TestLinkedInfoForm(t *testing.T) {
 	}
 }
 
-// TestLinkedInfoVerbose: both have the same attributes, at the same places and in the same order, but for those that one of the versions does not know.
+// TestLinkedInfoVerbose: both have the same attributes, at the same places and in the same order, but for those
+// that one of the versions does not know.
 func TestLinkedInfoVerbose(t *testing.T) {
 	t.Parallel()
 	w := newTwins(t, "fi_info")

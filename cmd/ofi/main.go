@@ -1,5 +1,6 @@
-// Command ofi is the tools of gofabric in one binary: ofi info, ofi pingpong, ofi bench and others, with the flags and output of libfabric's tools where
-// those have a counterpart. Linked under the name of one of those, fi_info, fi_pingpong or fi_strerror, it is that tool.
+// Command ofi has the tools of gofabric in one binary: ofi info, ofi pingpong, ofi bench and others. They have the
+// flags and output of libfabric's tools if there is a counterpart. Linked as fi_info, fi_pingpong or fi_strerror,
+// it is that tool.
 package main
 
 import (
@@ -35,7 +36,7 @@ func newVersionCommand(a *app) *cobra.Command {
 	}
 }
 
-// newRootCommand wires the commands; each has a file of its own.
+// newRootCommand adds the commands. Each has a file of its own.
 func newRootCommand(a *app) *cobra.Command {
 	root := &cobra.Command{
 		Use:           "ofi",

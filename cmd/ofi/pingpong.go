@@ -35,7 +35,7 @@ type pingpongFlags struct {
 	cfg                pingpong.Config
 	epType, size, mode string
 	verbose, json      bool
-	logf               func(format string, args ...any) // of -v; set by run, unless it is there
+	logf               func(format string, args ...any) // prints with -v; run sets it if it is nil
 }
 
 func newPingpongCommand(_ *app) *cobra.Command {
@@ -80,7 +80,7 @@ func (f *pingpongFlags) define(fl *pflag.FlagSet) {
 	fl.BoolVar(&f.json, "json", false, "print one JSON document instead of the table")
 }
 
-// parse turns the flags that are words into values.
+// parse parses the flags whose values are words.
 func (f *pingpongFlags) parse() error {
 	c := &f.cfg
 	switch strings.ToLower(f.epType) {
@@ -178,7 +178,7 @@ type pingpongJSONEntry struct {
 	MXfersPerSec float64 `json:"mxfers_per_sec"`
 }
 
-// writePingpongJSON prints the document, with err in it if there is one, and returns err.
+// writePingpongJSON prints the document, with err in it unless it is nil, and returns err.
 func writePingpongJSON(out io.Writer, cfg *pingpong.Config, results []pingpong.Result, err error) error {
 	doc := pingpongJSON{Role: "server", Provider: cfg.Provider, Endpoint: strings.ToLower(strings.TrimPrefix(cfg.Type.String(), "FI_EP_")),
 		Tagged: cfg.Tagged, Checked: cfg.Check, Iterations: cfg.Iterations, Results: []pingpongJSONEntry{}}

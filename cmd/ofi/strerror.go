@@ -8,7 +8,7 @@ import (
 	"gofabric/core"
 )
 
-// newStrerrorCommand is fi_strerror: what an error number means.
+// newStrerrorCommand is ofi strerror: it prints the meaning of an error number.
 func newStrerrorCommand(a *app) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
@@ -16,7 +16,8 @@ func newStrerrorCommand(a *app) *cobra.Command {
 		Short:   "Say what an error number or name means",
 		Long:    "Say what error numbers mean. An error is a number (11, -11) or a name (FI_EAGAIN, EAGAIN).",
 		Example: "  ofi strerror 61\n  ofi strerror FI_EAVAIL",
-		// C code returns errors as negative numbers, so -11 is an argument here; the flags are few enough to pick out by hand.
+		// C code returns errors as negative numbers, so that -11 is an argument here. The command finds its few
+		// flags itself.
 		DisableFlagParsing: true,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			type row struct {

@@ -27,7 +27,7 @@ type topFlags struct {
 	socket string
 }
 
-// newTopCommand shows what the endpoints of this node do.
+// newTopCommand is ofi top: it shows the activity of this node's endpoints.
 func newTopCommand(a *app) *cobra.Command {
 	f := &topFlags{app: a}
 	cmd := &cobra.Command{
@@ -47,7 +47,8 @@ func newTopCommand(a *app) *cobra.Command {
 	return cmd
 }
 
-// The sequences of a terminal (ECMA-48): the other screen without cursor, and back; to the top, and clear from the cursor on.
+// Control sequences of a terminal (ECMA-48): switch to the alternate screen without a cursor and back; move to the
+// top; clear from the cursor on.
 const (
 	enterScreen = "\x1b[?1049h\x1b[?25l"
 	leaveScreen = "\x1b[?25h\x1b[?1049l"
@@ -89,7 +90,7 @@ func (f *topFlags) run(ctx context.Context) error {
 			return nil
 		case err != nil && !live:
 			return err
-		case err != nil: // it may come back
+		case err != nil: // fabricd may restart
 			f.app.printf("%s%v%s", toTop, err, clearLine+clearRest)
 			continue
 		}
@@ -100,13 +101,13 @@ func (f *topFlags) run(ctx context.Context) error {
 	}
 }
 
-// look asks the daemon.
+// look reads the figures from the daemon.
 func look(ctx context.Context, c *api.Client) (*top.Look, error) {
 	l := &top.Look{At: time.Now()}
 	return l, c.Do(ctx, http.MethodGet, "/v1/processes", nil, &l.Processes)
 }
 
-// show prints what has happened between two looks.
+// show prints the activity between two samples.
 func (f *topFlags) show(before, now *top.Look, live bool) error {
 	rows := top.Rows(before, now, f.peers)
 	if f.json {
@@ -131,7 +132,7 @@ func (f *topFlags) show(before, now *top.Look, live bool) error {
 	return nil
 }
 
-// headline counts what there is.
+// headline counts processes, endpoints and stalls.
 func headline(l *top.Look) string {
 	endpoints, stalls := 0, 0
 	for _, p := range l.Processes.Processes {
@@ -141,7 +142,7 @@ func headline(l *top.Look) string {
 	return fmt.Sprintf("%s  %d processes, %d endpoints, %d stuck\n", l.At.Format(time.TimeOnly), len(l.Processes.Processes), endpoints, stalls)
 }
 
-// terminal is the size of the terminal that output goes to; false if it is none.
+// terminal returns the size of the terminal that output goes to, or false if it goes elsewhere.
 func (f *topFlags) terminal() (width, height int, ok bool) {
 	o, isFile := f.app.out.(*os.File)
 	if !isFile {

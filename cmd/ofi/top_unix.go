@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// windowSize is the size of a terminal in characters (tty_ioctl(4), TIOCGWINSZ).
+// windowSize returns the size of a terminal in characters (tty_ioctl(4), TIOCGWINSZ).
 func windowSize(f *os.File) (width, height int, err error) {
 	ws, err := unix.IoctlGetWinsize(int(f.Fd()), unix.TIOCGWINSZ)
 	if err != nil {

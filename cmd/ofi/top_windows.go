@@ -6,7 +6,7 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// windowSize is the size of a console's window in characters (GetConsoleScreenBufferInfo).
+// windowSize returns the size of a console's window in characters (GetConsoleScreenBufferInfo).
 func windowSize(f *os.File) (width, height int, err error) {
 	var info windows.ConsoleScreenBufferInfo
 	if err := windows.GetConsoleScreenBufferInfo(windows.Handle(f.Fd()), &info); err != nil {

@@ -7,9 +7,9 @@ import (
 	"gofabric/core"
 )
 
-// The regions of a domain.
+// This file has the regions of a domain, by key.
 
-// basicModes are what MRModeBasic, the name before API version 1.5, stands for.
+// basicModes are the bits that MRModeBasic, the name before API version 1.5, stands for.
 const basicModes = core.MRModeVirtAddr | core.MRModeAllocated | core.MRModeProvKey
 
 const accessFlags = core.AccessSend | core.AccessRecv | core.AccessRead | core.AccessWrite | core.AccessRemoteRead | core.AccessRemoteWrite | core.AccessCollective
@@ -25,8 +25,8 @@ type Map struct {
 	bytes uint64 // of all regions
 }
 
-// NewMap makes the map of a domain. rand must be unpredictable to peers: it is the source of keys with MRModeProvKey. lock is the domain's; registering
-// and closing take it, verifying expects it held.
+// NewMap makes the map of a domain. rand is the source of keys with MRModeProvKey and must be unpredictable to
+// peers. lock is the domain's lock. Reg and Close take it; Verify expects it held.
 func NewMap(mode core.MRMode, rand func() uint64, lock sync.Locker) *Map {
 	switch {
 	case mode&core.MRModeBasic != 0:
@@ -37,22 +37,24 @@ func NewMap(mode core.MRMode, rand func() uint64, lock sync.Locker) *Map {
 	return &Map{mode: mode, rand: rand, lock: lock, keys: map[uint64]*Region{}, descs: map[core.Desc]*Region{}}
 }
 
-// Mode is the map's mode; MRModeBasic has become the bits that it stands for.
+// Mode returns the map's mode. MRModeBasic was replaced by the bits that it stands for.
 func (m *Map) Mode() core.MRMode { return m.mode }
 
-// Len is the number of open regions. It takes the lock.
+// Len returns the number of open regions. It takes the lock.
 func (m *Map) Len() int {
 	m.lock.Lock()
 	defer m.lock.Unlock()
 	return len(m.descs)
 }
 
-// Registered is the number of open regions and their bytes. Locked.
+// Registered returns the number of open regions and their size in bytes. Locked.
 func (m *Map) Registered() (n int, bytes uint64) { return len(m.descs), m.bytes }
 
-// Reg registers memory (fi_mr_regattr(3)). The region borrows it until Close. Only a region with RemoteRead or RemoteWrite has
-// a key. ErrInval: there is no memory, or it is empty (fi_mr(3): the length "Must be > 0"). ErrNoKey: the requested key is in use, or is KeyNotAvail. ErrBadFlags: a flag other than CapRMAEvent and
-// CapRMAPMem, which says that the memory is persistent, a mapped file: see Region.Persist. ErrNoSys: the system cannot write such memory to its file.
+// Reg registers memory (fi_mr_regattr(3)). The region borrows it until Close. Only a region with AccessRemoteRead
+// or AccessRemoteWrite has a key. MRRMAPMem declares that the memory is a mapped file; see Region.Persist. Errors:
+// ErrInval if the memory is missing or empty (fi_mr(3): the length "Must be > 0"); ErrNoKey if the requested key is
+// in use or KeyNotAvail; ErrBadFlags for a flag other than MRRMAEvent and MRRMAPMem; ErrNoSys if the system cannot
+// write such memory to its file.
 func (m *Map) Reg(attr *core.MRAttr) (*Region, error) {
 	if err := checkAttr(attr); err != nil {
 		return nil, err
@@ -113,7 +115,8 @@ func regError(err core.Errno, object, hint string) error {
 	return &core.OpError{Op: "fi_mr_regattr", Object: object, Err: err, Hint: hint}
 }
 
-// freshKey draws a key that is not in use. With keys of 64 bits a second draw is never needed but for a broken source, which must not hang us.
+// freshKey draws a key that is not in use. With 64-bit keys a second draw means a broken source, which must not
+// cause an endless loop.
 func (m *Map) freshKey() uint64 {
 	for range 16 {
 		k := m.rand()
@@ -124,9 +127,11 @@ func (m *Map) freshKey() uint64 {
 	return core.KeyNotAvail
 }
 
-// Verify returns the memory that a remote access may touch: length bytes at addr of the region with that key. access is RemoteRead, RemoteWrite or both.
-// ErrInval: no enabled region has the key. ErrAccess: the region does not permit this access or does not hold all of that range. The values may be
-// anything that a peer sends. Locked; the memory is the caller's until it unlocks or as long as the region is open.
+// Verify returns the memory of a remote access: length bytes at addr of the region with that key. access is
+// AccessRemoteRead, AccessRemoteWrite or both. The error is ErrInval if no enabled region has the key, and
+// ErrAccess if the region does not permit this access or does not contain the whole range. A peer chooses key, addr
+// and length: they may have any value. Locked. The memory is valid until the caller unlocks or while the region is
+// open.
 func (m *Map) Verify(key, addr, length uint64, access core.Access) (mem []byte, r *Region, err core.Errno) {
 	r = m.keys[key]
 	if r == nil || !r.enabled {
@@ -148,8 +153,9 @@ func (m *Map) Find(key uint64) *Region {
 	return nil
 }
 
-// VerifyLocal checks that buf is memory of the region that desc describes, and that the region permits access: Send, Recv, Read or Write (fi_mr(3),
-// FI_MR_LOCAL). ErrInval: desc is of no open region. Locked.
+// VerifyLocal checks that buf is memory of the region that desc describes, and that the region permits access:
+// AccessSend, AccessRecv, AccessRead or AccessWrite (fi_mr(3), FI_MR_LOCAL). The error is ErrInval if desc belongs
+// to no open region. Locked.
 func (m *Map) VerifyLocal(desc core.Desc, buf []byte, access core.Access) core.Errno {
 	r := m.descs[desc]
 	if r == nil {

@@ -155,7 +155,7 @@ func TestVerifyRefuses(t *testing.T) {
 	}
 }
 
-// TestBoundsModel: whatever a peer asks for, Verify grants exactly what arithmetic without overflow grants.
+// TestBoundsModel: for any request of a peer, Verify grants exactly what arithmetic without overflow grants.
 func TestBoundsModel(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		m := newMap(rapid.SampledFrom([]core.MRMode{0, core.MRModeVirtAddr}).Draw(t, "mode"))

@@ -4,7 +4,7 @@ import (
 	"gofabric/core"
 )
 
-// A memory region.
+// This file has the memory region (fi_mr(3)).
 
 // Region is registered memory (fi_mr(3)). It implements core.MRDriver.
 type Region struct {
@@ -18,7 +18,7 @@ type Region struct {
 	auth string // the authorization key
 
 	persistent    bool // FI_RMA_PMEM
-	enabled       bool // remote accesses are let in
+	enabled       bool // remote accesses are allowed
 	needsEnable   bool
 	needsEndpoint bool
 	closed        bool
@@ -27,39 +27,41 @@ type Region struct {
 	onRead        core.CounterDriver
 }
 
-// reference is what counters and endpoints that count their users implement.
+// reference is implemented by counters and endpoints that count their users.
 type reference interface {
 	Ref()
 	Unref()
 }
 
-// Desc describes the region as local memory, to providers with MRModeLocal (fi_mr_desc(3)). It is never 0.
+// Desc returns the local descriptor of the region, for providers with MRModeLocal (fi_mr_desc(3)). It is never 0.
 func (r *Region) Desc() core.Desc { return r.desc }
 
-// Key is what peers name the region by (fi_mr_key(3)); KeyNotAvail without remote access.
+// Key returns the key that peers pass to access the region (fi_mr_key(3)). It is KeyNotAvail without remote access.
 func (r *Region) Key() uint64 { return r.key }
 
-// Base is the remote address of the region's first byte: its virtual address with MRModeVirtAddr, else 0.
+// Base returns the remote address of the region's first byte: its virtual address with MRModeVirtAddr, else 0.
 func (r *Region) Base() uint64 { return r.base }
 
-// Access is what the region permits.
+// Access returns the accesses that the region permits.
 func (r *Region) Access() core.Access { return r.access }
 
-// AuthKey is the authorization key that peers must have, "" for none.
+// AuthKey returns the authorization key that peers need, "" if they need none.
 func (r *Region) AuthKey() string { return r.auth }
 
-// Bytes is the registered memory.
+// Bytes returns the registered memory.
 func (r *Region) Bytes() []byte { return r.mem }
 
-// WriteCounter and ReadCounter are the counters of remote writes and reads, nil if none is bound. Locked.
+// WriteCounter and ReadCounter return the counters of remote writes and reads, nil if none is bound. Locked.
 func (r *Region) WriteCounter() core.CounterDriver { return r.onWrite }
 func (r *Region) ReadCounter() core.CounterDriver  { return r.onRead }
 
-// Endpoint is the endpoint that the region was bound to, nil if none. With MRModeEndpoint only its peers may access the region. Locked.
+// Endpoint returns the endpoint that the region is bound to, nil if none. With MRModeEndpoint only its peers may
+// access the region. Locked.
 func (r *Region) Endpoint() core.EndpointDriver { return r.ep }
 
-// Bind binds a counter of remote writes to the region, remote reads, or both, as flags say, or the endpoint of the region (fi_mr_bind(3)). ErrOpBadState: the
-// region was enabled before. ErrInval: one is bound already. ErrNoSys: an endpoint is bound only with MRModeEndpoint.
+// Bind binds a counter for remote writes, remote reads or both, as flags say, or the endpoint of the region
+// (fi_mr_bind(3)). The error is ErrOpBadState if the region is already enabled, ErrInval if another object is bound
+// already, and ErrNoSys for an endpoint without MRModeEndpoint.
 func (r *Region) Bind(obj any, flags core.BindFlags) error {
 	switch x := obj.(type) {
 	case core.CounterDriver:
@@ -113,8 +115,9 @@ func (r *Region) bindEndpoint(ep core.EndpointDriver) error {
 	return nil
 }
 
-// Enable lets remote accesses in (fi_mr_enable(3)), with MRModeEndpoint and for regions with CapRMAEvent under MRModeRMAEvent; other regions let them in
-// since they were registered, and return ErrNoSys. ErrOpBadState: no endpoint is bound. Enabling again does nothing.
+// Enable allows remote accesses (fi_mr_enable(3)): with MRModeEndpoint, and for regions with MRRMAEvent under
+// MRModeRMAEvent. Other regions allow them from their registration on, and return ErrNoSys. The error is
+// ErrOpBadState if no endpoint is bound. A second Enable has no effect.
 func (r *Region) Enable() error {
 	r.m.lock.Lock()
 	defer r.m.lock.Unlock()
@@ -130,8 +133,8 @@ func (r *Region) Enable() error {
 	return nil
 }
 
-// Close ends the registration (fi_close(3)): remote accesses are refused from now on, and the memory is the caller's again once operations on it that
-// are under way have completed.
+// Close ends the registration (fi_close(3)). It refuses remote accesses from now on. The memory belongs to the
+// caller again when the operations under way on it have completed.
 func (r *Region) Close() error {
 	r.m.lock.Lock()
 	defer r.m.lock.Unlock()

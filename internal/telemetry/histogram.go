@@ -5,17 +5,19 @@ import (
 	"time"
 )
 
-// Schema is the resolution of histograms: each bucket is 2^(2^-Schema) times as wide as the one before, as Prometheus' native histograms have it.
+// Schema is the resolution of histograms: each bucket is 2^(2^-Schema) times as wide as the one before, as in
+// Prometheus' native histograms.
 const Schema = 2
 
-// FirstBucket and LastBucket bound the buckets that are kept: from 1/4 microsecond or less to a minute or more.
+// FirstBucket and LastBucket are the first and last buckets in use: up to 1/4 microsecond, and over a minute.
 const (
 	FirstBucket = -22 << Schema
 	LastBucket  = 6 << Schema
 	buckets     = LastBucket - FirstBucket + 1
 )
 
-// Histogram is how long sampled operations took. Bucket i holds those above 2^((i-1)/4) and up to 2^(i/4) seconds.
+// Histogram has the durations of sampled operations. Bucket i counts those above 2^((i-1)/4) and up to 2^(i/4)
+// seconds.
 type Histogram struct {
 	Schema  int            `json:"schema"`
 	Count   uint64         `json:"count"`
@@ -41,19 +43,19 @@ type Latency struct {
 	sum time.Duration
 }
 
-// Observe counts an operation that took d.
+// Observe counts an operation of duration d.
 func (l *Latency) Observe(d time.Duration) {
 	d = max(d, 1)
 	l.sum += d
 	l.n[min(max(bucketOf(d), FirstBucket), LastBucket)-FirstBucket]++
 }
 
-// bucketOf is the bucket of a duration.
+// bucketOf returns the bucket of a duration.
 func bucketOf(d time.Duration) int {
 	return int(math.Ceil(math.Log2(d.Seconds()) * (1 << Schema)))
 }
 
-// Histogram is what was collected.
+// Histogram returns the collected durations.
 func (l *Latency) Histogram() Histogram {
 	h := Histogram{Schema: Schema, Sum: l.sum.Seconds(), Buckets: map[int]uint64{}}
 	for i, n := range l.n {
@@ -65,5 +67,5 @@ func (l *Latency) Histogram() Histogram {
 	return h
 }
 
-// Upper is the upper bound of bucket i in seconds, i being what Prometheus numbers it, for a Histogram of this package.
+// Upper returns the upper bound in seconds of bucket i, in Prometheus' numbering, for a Histogram of this package.
 func Upper(i int) float64 { return math.Exp2(float64(i) / (1 << Schema)) }

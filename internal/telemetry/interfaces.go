@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// interfaces remembers which interface has which address.
+// interfaces caches the interface of each address.
 type interfaces struct {
 	mu   sync.Mutex
 	at   time.Time
@@ -16,10 +16,11 @@ type interfaces struct {
 
 var ifaces interfaces
 
-// interfacesFor is how long what is remembered counts.
+// interfacesFor is the time for which the cache is valid.
 const interfacesFor = 10 * time.Second
 
-// of returns the name of the interface with the address of an endpoint, "" if none has it or all have (0.0.0.0).
+// of returns the name of the interface with an endpoint's address. It is "" if no interface has it, or the address
+// is the wildcard (0.0.0.0).
 func (n *interfaces) of(address string) string {
 	a, err := netip.ParseAddrPort(address)
 	if err != nil || a.Addr().IsUnspecified() {
@@ -52,7 +53,7 @@ func (n *interfaces) read() {
 	}
 }
 
-// name fills in the interfaces, which needs no lock of a domain.
+// name fills in the interfaces. It needs no lock of a domain.
 func name(p *Process) {
 	for i := range p.Endpoints {
 		if e := &p.Endpoints[i]; e.Interface == "" {

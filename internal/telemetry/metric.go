@@ -2,25 +2,26 @@ package telemetry
 
 import "strings"
 
-// Kind says how figures of one name add up.
+// Kind says how figures of one name are combined.
 type Kind uint8
 
 const (
-	Counter Kind = iota // grows; those of closed endpoints stay in the totals
-	Gauge               // of now; they add up
-	Highest             // of now; the greatest counts
+	Counter Kind = iota // grows; the totals include closed endpoints
+	Gauge               // a present value; the sum counts
+	Highest             // a present value; the largest counts
 )
 
-// Metric says what a name in Counts means. A name with a dot, "operations.send", belongs to the metric before it and has what follows as its label.
+// Metric describes a name in Counts. A name with a dot, "operations.send", belongs to the metric before the dot.
+// The part behind it is the label's value.
 type Metric struct {
 	Name  string
-	Label string // what the part behind the dot is called; "" if there is none
+	Label string // name of the label, "" if there is none
 	Kind  Kind
 	Unit  string // bytes, seconds (the figures are nanoseconds then), or ""
 	Help  string
 }
 
-// Metrics is every name that there is.
+// Metrics has all names.
 var Metrics = []Metric{
 	{"operations", "op", Counter, "", "Operations that ended well, by kind"},
 	{"bytes", "op", Counter, "bytes", "Payload of the operations that ended well, by kind"},
@@ -64,7 +65,7 @@ var byName = func() map[string]*Metric {
 	return m
 }()
 
-// MetricOf finds the metric of a name in Counts, and its label's value. Nil: there is none.
+// MetricOf returns the metric of a name in Counts, and its label's value. It is nil if there is none.
 func MetricOf(name string) (m *Metric, label string) {
 	name, label, dotted := strings.Cut(name, ".")
 	m = byName[name]
@@ -74,7 +75,7 @@ func MetricOf(name string) (m *Metric, label string) {
 	return m, label
 }
 
-// Add adds o to c. With counters only those that grow count.
+// Add adds o to c. With countersOnly it skips metrics that are not counters.
 func (c Counts) Add(o Counts, countersOnly bool) {
 	for name, v := range o {
 		m, _ := MetricOf(name)

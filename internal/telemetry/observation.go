@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Observation is one look at a domain. The domain fills it in.
+// Observation is one observation of a domain. The domain fills it in.
 type Observation struct {
 	Endpoints []Endpoint
 	Stalls    []Stall
@@ -14,12 +14,12 @@ type Observation struct {
 	seen    map[any]struct{}
 	stalled map[string]uint64
 	room    int // for peers
-	took    int // of it
+	took    int // used part of room
 	asks    int
 	done    chan struct{}
 }
 
-// First reports, once for each x, true: what several endpoints share is told of once.
+// First returns true once for each x, so that several endpoints report a shared object once.
 func (o *Observation) First(x any) bool {
 	if _, ok := o.seen[x]; ok {
 		return false
@@ -28,10 +28,10 @@ func (o *Observation) First(x any) bool {
 	return true
 }
 
-// Room is how many peers of an endpoint to describe.
+// Room returns the number of peers of an endpoint to describe.
 func (o *Observation) Room() int { return min(o.room, MaxPeers) }
 
-// Asks is how many questions one of n endpoints may ask the system.
+// Asks returns the number of system calls that one of n endpoints may make.
 func (o *Observation) Asks(n int) int { return max(o.asks/max(n, 1), minAsks) }
 
 // Add adds an endpoint.
@@ -41,10 +41,11 @@ func (o *Observation) Add(e Endpoint) {
 	o.Endpoints = append(o.Endpoints, e)
 }
 
-// Since notes what something looks like, as a token, and returns the time of the observation that saw it so first.
+// Since records the state of an object, as a token, and returns the time of the first observation with that state.
 func (o *Observation) Since(k Key, token uint64) time.Time { return o.w.see(k, token).since }
 
-// Watch notes something that should make progress, in the state that token stands for; if it has been there too long, what f makes becomes a stall.
+// Watch records an object that should make progress, in the state of token. If the state is too old, the result of
+// f becomes a stall.
 func (o *Observation) Watch(k Key, token uint64, f func() Stall) {
 	s := o.w.see(k, token)
 	if o.w.patience == 0 || o.w.now.Sub(s.since) < o.w.patience {
@@ -62,7 +63,7 @@ func (o *Observation) Watch(k Key, token uint64, f func() Stall) {
 	}
 }
 
-// Text is an address as reports have it; "" if there is none.
+// Text returns an address as reports have it, "" if there is none.
 func Text(a netip.AddrPort) string {
 	if !a.IsValid() {
 		return ""

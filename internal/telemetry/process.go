@@ -2,38 +2,38 @@ package telemetry
 
 import "time"
 
-// Version is that of the format of Process and of the words on the socket.
+// Version is the version of the format of Process and of the messages on the socket.
 const Version = 1
 
-// Process is what a process tells of itself.
+// Process is the report of a process.
 type Process struct {
 	Version int       `json:"version"`
-	ID      string    `json:"id,omitempty"` // fabricd's name for it
+	ID      string    `json:"id,omitempty"` // fabricd's id of the process
 	PID     int       `json:"pid"`
 	UID     int       `json:"uid"`
 	Name    string    `json:"name"`
 	Command string    `json:"command"`
 	Since   time.Time `json:"since"`
-	// Silent is since when it has not answered; zero if it does.
+	// Silent is the time since which the process has not answered; zero if it answers.
 	Silent time.Time `json:"silent,omitzero"`
-	// Totals add up everything by provider, endpoints that were closed included.
+	// Totals has the sums by provider, closed endpoints included.
 	Totals []Total `json:"totals"`
-	// Endpoints are those that are open: at most MaxEndpoints of them, the first ones; More says how many are left out.
+	// Endpoints has the first MaxEndpoints open endpoints. More is the number of the others.
 	Endpoints []Endpoint `json:"endpoints"`
 	More      int        `json:"more,omitempty"`
 	Stalls    []Stall    `json:"stalls"`
-	// Stalled counts all stalls that were ever seen, by what stalls.
+	// Stalled counts all stalls since the start, by kind.
 	Stalled map[string]uint64 `json:"stalled,omitempty"`
 }
 
-// Total is the sum over the endpoints of one provider. Metrics says what the names mean.
+// Total is the sum over the endpoints of one provider. Metrics describes the names.
 type Total struct {
 	Provider   string               `json:"provider"`
 	Counters   Counts               `json:"counters"`
 	Histograms map[string]Histogram `json:"histograms,omitempty"`
 }
 
-// Counts are figures by name, as the table Metrics has them.
+// Counts has figures by name, as in the table Metrics.
 type Counts map[string]uint64
 
 // Endpoint is an open endpoint.
@@ -44,7 +44,8 @@ type Endpoint struct {
 	Interface string `json:"interface"`
 	Type      string `json:"type"`
 	Counters  Counts `json:"counters"`
-	// Peers are those with the most traffic, the greatest first, and one with the address Others for the sum of the rest.
+	// Peers has the peers with the most traffic, the largest first, and one with the address Others for the sum of
+	// the rest.
 	Peers      []Peer               `json:"peers"`
 	Histograms map[string]Histogram `json:"histograms"`
 }
@@ -60,33 +61,34 @@ type Peer struct {
 	Counters Counts    `json:"counters"`
 }
 
-// Stall is something that makes no progress.
+// Stall is an operation or object that makes no progress.
 type Stall struct {
 	What      string    `json:"what"` // one of StallKinds
 	Provider  string    `json:"provider"`
 	Interface string    `json:"interface"`
 	Local     string    `json:"local"`
 	Peer      string    `json:"peer"`
-	State     string    `json:"state"` // what it waits for
+	State     string    `json:"state"` // the event it waits for
 	Bytes     uint64    `json:"bytes,omitempty"`
 	Since     time.Time `json:"since"` // it waits at least since then
 }
 
-// StallKinds are what can stall: operations, connects, receives that nobody posts, queues that nobody reads, a domain's lock, and a process that does not answer.
+// StallKinds are the kinds of stalls: operations, connects, unexpected messages without a receive, queues that are
+// not read, a domain's lock, and a process that does not answer.
 var StallKinds = []string{"send", "read", "write", "atomic", "collective", "connect", "receive", "queue", "lock", "process", "other"}
 
-// The bounds of what a process tells, so that nobody needs more memory for it than report.MaxFrame.
+// The bounds of a report, so that it fits in report.MaxFrame.
 const (
 	MaxEndpoints = 64
 	MaxPeers     = 16  // of one endpoint
 	MaxAllPeers  = 256 // of all endpoints
 	MaxStalls    = 128
 	MaxTotals    = 8
-	MaxAsks      = 1024 // questions to the system about connections, a quarter of a microsecond each
+	MaxAsks      = 1024 // system calls for connections, a quarter of a microsecond each
 	MaxText      = 256  // bytes of a name or an address
 )
 
-// Clip shortens a text that is for others to read, and takes out what does not print.
+// Clip shortens a text and removes characters that do not print.
 func Clip(s string) string {
 	if len(s) > MaxText {
 		s = s[:MaxText]

@@ -13,9 +13,9 @@ import (
 
 // Source is an open domain.
 type Source interface {
-	// Observe describes the domain's endpoints. It waits for the domain's lock, however long that takes.
+	// Observe describes the domain's endpoints. It waits for the domain's lock without a time limit.
 	Observe(o *Observation)
-	// Title is what a stall of the whole domain is said to be at: its provider, and its name.
+	// Title returns the provider and name of the domain, for reports of a stall of the whole domain.
 	Title() (provider, name string)
 }
 
@@ -23,10 +23,10 @@ type Source interface {
 type Entry struct {
 	s     Source
 	w     watch
-	under *Observation // that has not come back
-	busy  time.Time    // since when its lock is not to be had
+	under *Observation // observation under way
+	busy  time.Time    // time since which its lock is not available
 	last  []Endpoint
-	told  bool // busy, as a stall
+	told  bool // busy was reported as a stall
 }
 
 // registry is the list of a process.
@@ -34,34 +34,36 @@ type registry struct {
 	mu      sync.Mutex
 	entries map[*Entry]struct{}
 	order   []*Entry
-	gone    map[string]*Total // of endpoints that were closed, by provider
+	gone    map[string]*Total // of closed endpoints, by provider
 	stop    func()            // ends the reporter; nil while none runs
 
-	looking sync.Mutex // one Collect at a time; before mu
+	looking sync.Mutex // one Collect at a time; locked before mu
 	stalled map[string]uint64
 }
 
 var process = registry{entries: map[*Entry]struct{}{}, gone: map[string]*Total{}, stalled: map[string]uint64{}}
 
-// reporter is what SetReporter was given.
+// reporter is the argument of SetReporter.
 var reporter func() (stop func())
 
-// SetReporter sets what answers the node's fabricd while a process has open domains. start begins it, with the first domain, and returns what ends it, or nil if there is
-// nothing to end. It is for init functions: package gofabric/fabricd calls it, so that other programs contain no encoder of JSON.
+// SetReporter sets the function that starts the reporter, which answers the node's fabricd while the process has
+// open domains. It is called with the first domain, and returns the function that ends the reporter, or nil. Call
+// SetReporter in init functions: package gofabric/fabricd does, so that other programs contain no JSON encoder.
 func SetReporter(start func() (stop func())) { reporter = start }
 
 var ids atomic.Uint64
 
-// NewID returns a number that no endpoint or domain of the process has.
+// NewID returns a number that no other endpoint or domain of the process has.
 func NewID() uint64 { return ids.Add(1) }
 
-// minAsks is how many questions every endpoint has, however many there are.
+// minAsks is the smallest number of system calls for one endpoint, for any number of endpoints.
 const minAsks = 4
 
 // lockTime is how long Collect waits for the lock of one domain.
 const lockTime = 250 * time.Millisecond
 
-// Register puts a domain into the list. With report the process answers the node's fabricd from now on, if there is one and the program has a reporter.
+// Register adds a domain to the list. With report the process answers the node's fabricd from now on, if there is
+// one and the program has a reporter.
 func Register(s Source, report bool) *Entry {
 	e := &Entry{s: s}
 	r := &process
@@ -75,7 +77,7 @@ func Register(s Source, report bool) *Entry {
 	return e
 }
 
-// Close takes the domain out of the list. With the last one the process ceases to answer fabricd.
+// Close removes the domain from the list. With the last domain the process stops answering fabricd.
 func (e *Entry) Close() {
 	r := &process
 	r.mu.Lock()
@@ -91,7 +93,7 @@ func (e *Entry) Close() {
 	}
 }
 
-// Gone adds the figures of an endpoint that is being closed to the totals.
+// Gone adds the figures of an endpoint that is closed to the totals.
 func Gone(provider string, c Counts, h map[string]Histogram) {
 	r := &process
 	r.mu.Lock()
@@ -120,10 +122,10 @@ func (t *Total) add(c Counts, h map[string]Histogram, countersOnly bool) {
 	}
 }
 
-// started is when the process loaded this package, which is when it started, nearly.
+// started is the time when the process loaded this package, shortly after its start.
 var started = time.Now()
 
-// Name is what the process calls itself: FI_PROCESS_NAME, or the name of its program.
+// Name returns the process' name: FI_PROCESS_NAME, or the name of its program.
 func Name() string {
 	if n := os.Getenv(EnvName); n != "" {
 		return Clip(n)
@@ -134,7 +136,7 @@ func Name() string {
 	return Clip(filepath.Base(os.Args[0]))
 }
 
-// command is the command line.
+// command returns the command line.
 func command() string { return Clip(strings.Join(os.Args, " ")) }
 
 // Self describes the process without its figures.
@@ -145,7 +147,7 @@ func Self() *Process {
 // EnvName is the variable with the process' name.
 const EnvName = "FI_PROCESS_NAME"
 
-// Collect looks at all open domains.
+// Collect observes all open domains.
 func Collect() *Process {
 	r := &process
 	r.looking.Lock()
@@ -168,7 +170,7 @@ func Collect() *Process {
 		p.Endpoints = append(p.Endpoints, e.last[:keep]...)
 		p.More += len(e.last) - keep
 	}
-	r.mu.Lock() // after the observations: what was closed meanwhile counts twice at worst until the next one, never not at all
+	r.mu.Lock() // after the observations: an endpoint that was closed meanwhile may count twice once, but is never missing
 	for name, t := range r.gone {
 		totalOf(totals, name).add(t.Counters, t.Histograms, true)
 	}
@@ -194,8 +196,9 @@ func totalOf(totals map[string]*Total, provider string) *Total {
 	return t
 }
 
-// look observes the domain. The observation waits for the domain's lock in turn, beside this call: a thread that passes all the time lets nobody in who
-// only tries. If it has not come back in time, what was seen last stays, the next look asks for its result, and that becomes a stall.
+// look observes the domain. The observation waits for the domain's lock in a goroutine: TryLock would never succeed
+// while a thread makes passes all the time. If the observation is late, the last results remain, the next look
+// collects it, and the delay becomes a stall.
 func (e *Entry) look(room *int, asks int, stalled map[string]uint64) []Stall {
 	now := time.Now()
 	if e.under == nil {

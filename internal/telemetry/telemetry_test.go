@@ -33,7 +33,7 @@ func (s *source) Observe(o *Observation) {
 	}
 }
 
-// forget has the process count from zero, whatever tests ran before.
+// forget makes the process count from zero, independent of earlier tests.
 func forget() {
 	process.looking.Lock()
 	defer process.looking.Unlock()
@@ -43,7 +43,8 @@ func forget() {
 	clear(process.stalled)
 }
 
-// TestWatch: what looks the same for too long is a stall since it was first seen so, and is counted once; what changes, or goes away, is none.
+// TestWatch: what looks the same for too long is a stall since it was first seen so, and is counted once; what
+// changes, or goes away, is none.
 func TestWatch(t *testing.T) { synctest.Test(t, testWatch) }
 
 func testWatch(t *testing.T) {

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Key names something that can make progress.
+// Key identifies an object that can make progress.
 type Key struct {
 	Owner uint64         // the endpoint, or the domain
 	Peer  netip.AddrPort // of several, which
@@ -15,21 +15,21 @@ type Key struct {
 	What  string
 }
 
-// sight is what was seen of something.
+// sight is the observed state of an object.
 type sight struct {
 	token uint64
 	since time.Time
-	told  bool // as a stall
+	told  bool // it was reported as a stall
 }
 
-// watch remembers, from one observation to the next, what was seen.
+// watch has the observed states from one observation to the next.
 type watch struct {
 	was, is  map[Key]sight
 	now      time.Time
-	patience time.Duration // 0: nothing stalls
+	patience time.Duration // 0: no stalls
 }
 
-// watchMax bounds what is remembered of one domain.
+// watchMax is the largest number of states of one domain.
 const watchMax = 1 << 14
 
 // begin starts an observation.
@@ -38,10 +38,10 @@ func (w *watch) begin(now time.Time) {
 	w.is = make(map[Key]sight, len(w.was))
 }
 
-// end makes the observation the last one.
+// end makes the present observation the previous one.
 func (w *watch) end() { w.was, w.is = w.is, nil }
 
-// see notes something, and returns since when it looks as it does now.
+// see records a state, and returns it with the time since when it is the same.
 func (w *watch) see(k Key, token uint64) (s sight) {
 	s, ok := w.was[k]
 	if !ok || s.token != token {
@@ -53,13 +53,14 @@ func (w *watch) see(k Key, token uint64) (s sight) {
 	return s
 }
 
-// EnvWatchdog is the variable that says after how many milliseconds without progress something counts as stalled; 0 never.
+// EnvWatchdog is the variable with the time in milliseconds after which an object without progress is stalled; 0 is
+// never.
 const EnvWatchdog = "FI_WATCHDOG"
 
 // watchdogDefault is the time without the variable.
 const watchdogDefault = 5 * time.Second
 
-// patience reads the variable; what is no number counts as if it were not set.
+// patience reads the variable. A value that is not a number counts as not set.
 func patience() time.Duration {
 	ms, err := strconv.Atoi(os.Getenv(EnvWatchdog))
 	if err != nil || ms < 0 {

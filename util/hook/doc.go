@@ -1,8 +1,9 @@
-// Package hook passes every call of the objects of a stack through to the drivers below: the base of what stands above a stack (core.Hook) and changes a few
-// calls, as libfabric's hooking providers do (fi_hook(7)). A hook embeds these types in its own and carries only what it changes.
+// Package hook passes every call of a stack's objects to the drivers below. It is the base of hooks (core.Hook),
+// which stand above a stack and change a few calls, as libfabric's hooking providers do (fi_hook(7)). A hook embeds
+// these types in its own and implements only the calls that it changes.
 //
-// Objects are bound to each other: an endpoint to queues, a region to a counter. A hook's objects know the drivers below by Below, and the types here hand
-// those down.
+// Objects are bound to each other: an endpoint to queues, a region to a counter. The driver below does not know a
+// hook's objects, so that the types here pass the drivers below them (Below).
 //
-// None of the types passes core.PlainSender and core.PlainReceiver on, so that all transfers of a hook's endpoint come through Post.
+// No type implements core.PlainSender or core.PlainReceiver: all transfers of a hook's endpoint pass through Post.
 package hook

@@ -18,7 +18,7 @@ func (d Domain) OpenEndpoint(info *core.Info, self *core.Endpoint) (core.Endpoin
 	return d.DomainDriver.OpenEndpoint(Handed(info), self)
 }
 
-// Handed is info with the driver below in place of a hook's passive endpoint.
+// Handed returns info with the driver below in place of a hook's passive endpoint.
 func Handed(info *core.Info) *core.Info {
 	if info == nil {
 		return nil
@@ -76,7 +76,7 @@ func (e Endpoint) JoinCollective(coll core.FIAddr, set core.AVSetDriver, flags c
 	return e.EndpointDriver.JoinCollective(coll, Below(set), flags, ctx, made)
 }
 
-// CloseWrite implements core.HalfCloser, where the endpoint below does.
+// CloseWrite implements core.HalfCloser if the endpoint below does.
 func (e Endpoint) CloseWrite() error {
 	if h, ok := e.EndpointDriver.(core.HalfCloser); ok {
 		return h.CloseWrite()
@@ -90,7 +90,7 @@ func (e Endpoint) PeerClosed() bool {
 	return ok && h.PeerClosed()
 }
 
-// Join implements core.Multicaster, where the endpoint below does.
+// Join implements core.Multicaster if the endpoint below does.
 func (e Endpoint) Join(addr core.Addr, flags core.JoinFlags, ctx any, made func(core.MCDriver) *core.MC) error {
 	if m, ok := e.EndpointDriver.(core.Multicaster); ok {
 		return m.Join(addr, flags, ctx, made)

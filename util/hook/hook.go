@@ -2,13 +2,13 @@ package hook
 
 import "gofabric/core"
 
-// Over is an object that stands over a driver.
+// Over is an object that stands above a driver.
 type Over interface {
-	// Below is the driver.
+	// Below returns the driver below.
 	Below() any
 }
 
-// Below returns the driver that x stands over; x itself if it stands over none, nil for nil.
+// Below returns the driver below x, x itself if x is not an Over, and nil for nil.
 func Below[T any](x T) T {
 	if o, ok := any(x).(Over); ok {
 		if below, ok := o.Below().(T); ok {
@@ -49,7 +49,8 @@ func (p Passive) BindEQ(eq core.EQDriver, flags core.BindFlags) error {
 	return p.PassiveDriver.BindEQ(Below(eq), flags)
 }
 
-// EQ, CQ, Counter, WaitSet and PollSet are queues, counters and sets. A CQ or Counter that keeps completions back implements cq.Pollable anew.
+// EQ, CQ, Counter, WaitSet and PollSet are queues, counters and sets. A CQ or Counter of a hook that holds
+// completions back must implement cq.Pollable itself.
 type (
 	EQ      struct{ core.EQDriver }
 	CQ      struct{ core.CQDriver }
@@ -65,7 +66,7 @@ func (c Counter) Below() any { return c.CounterDriver }
 func (w WaitSet) Below() any { return w.WaitDriver }
 func (p PollSet) Below() any { return p.PollDriver }
 
-// pollable is what poll sets of this module ask (cq.Pollable).
+// pollable has the methods that poll sets of this module call (cq.Pollable).
 type pollable interface {
 	Ready(report bool) (bool, error)
 	Ended() bool

@@ -10,10 +10,10 @@ type vector struct {
 	hook.AV
 	d *domain
 
-	bits  int  // of an address that select a receive context
-	async bool // what is inserted is known by events only; until then the indices belong to the vector
+	bits  int  // bits of an address that select a receive context
+	async bool // only events report insertions; until then the indices belong to the vector
 
-	// Guarded by the domain's mu; nil when not all that is known was seen here.
+	// known has the inserted indices, or is nil if some of them were not seen here. Guarded by the domain's mu.
 	known map[core.FIAddr]bool
 }
 
@@ -32,12 +32,13 @@ func (d *domain) OpenAV(attr core.AVAttr, self *core.AddressVector) (core.AVDriv
 	}
 	v := &vector{AV: hook.AV{AVDriver: below}, d: d, bits: attr.RxCtxBits, async: attr.Flags&core.AVEvent != 0, known: map[core.FIAddr]bool{}}
 	if v.async || d.info.Caps&core.CapMulticast != 0 {
-		v.known = nil // indices come later, or from elsewhere
+		v.known = nil // indices come later, or from another process
 	}
 	return v, nil
 }
 
-// Insert is fi_av_insert(3). Fewer than asked is no error: the application must look.
+// Insert is fi_av_insert(3). Fewer insertions than addresses are not an error: the application must check the
+// number.
 func (v *vector) Insert(addrs []core.Addr, fi []core.FIAddr, flags core.InsertFlags, context ...any) (int, error) {
 	n, err := v.AV.Insert(addrs, fi, flags, context...)
 	if err == nil && n < len(addrs) && n >= 0 && !v.async {
@@ -59,7 +60,7 @@ func (v *vector) has(a core.FIAddr) bool {
 	return v.known == nil || v.known[a<<v.bits>>v.bits]
 }
 
-// all notes that the vector has indices that the application was not told: everything counts as known then.
+// all records that the vector has indices that this package did not see. Then every index counts as known.
 func (v *vector) all(n int) {
 	if n > 0 {
 		v.d.mu.Lock()

@@ -2,13 +2,13 @@ package strict
 
 import "gofabric/core"
 
-// Limits of calls, as an adapter has them.
+// This file checks the limits of calls, as an adapter has them.
 
-// steps are what a transfer goes through before it is posted.
+// steps are the checks of a transfer before it is posted.
 var steps = [...]func(*transfer) error{(*transfer).checkState, (*transfer).checkCaps, (*transfer).checkSizes, (*transfer).checkIOV, (*transfer).checkNumbers,
 	(*transfer).checkPeer, (*transfer).checkRemote, (*transfer).strip, (*transfer).lend}
 
-// checkState: calls on what is closed or not enabled.
+// checkState refuses calls on a closed or not yet enabled endpoint.
 func (t *transfer) checkState() error {
 	switch {
 	case t.s.closed.Load():
@@ -19,7 +19,7 @@ func (t *transfer) checkState() error {
 	return nil
 }
 
-// checkCaps: what was not asked for is not there.
+// checkCaps refuses operations without the capability that the application had to ask for.
 func (t *transfer) checkCaps() error {
 	caps, need := t.s.info.Caps, needs[t.Call.Op()].caps
 	if t.Call.Receives() && t.multi() && caps&core.CapMultiRecv == 0 {
@@ -35,7 +35,7 @@ func (t *transfer) checkCaps() error {
 func (t *transfer) checkSizes() error {
 	info, n, extra := t.s.info, t.Len(), 0
 	if t.message() {
-		extra = info.EP.MsgPrefixSize // does not count towards limits (fi_getinfo(3))
+		extra = info.EP.MsgPrefixSize // the prefix does not count towards limits (fi_getinfo(3))
 	}
 	switch limit := info.Tx.InjectSize; {
 	case t.Call.Receives():
@@ -63,7 +63,7 @@ func (t *transfer) checkIOV() error {
 	return nil
 }
 
-// checkNumbers: tags and remote data that do not fit their fields.
+// checkNumbers refuses tags and remote data that do not fit their fields.
 func (t *transfer) checkNumbers() error {
 	if bits := 8 * t.s.info.Domain.CQDataSize; t.HasData() && !t.is(core.OpRead) && bits < 64 && t.Data>>bits != 0 {
 		return t.misuse(core.ErrInval, "the remote CQ data %#x has more than %d bytes (cq_data_size). On hardware: the rest is cut off", t.Data, bits/8)
@@ -78,14 +78,14 @@ func (t *transfer) checkNumbers() error {
 	return nil
 }
 
-// checkPeer: an index that no address has.
+// checkPeer refuses an index that no address has.
 func (t *transfer) checkPeer() error {
 	v := t.s.av
 	if v == nil {
 		return nil
 	}
 	if t.Call.Receives() {
-		if t.Addr == core.AddrUnspec || t.s.info.Caps&core.CapDirectedRecv == 0 || t.flags&core.OpAuthKey != 0 { // that is a key's, not a peer's
+		if t.Addr == core.AddrUnspec || t.s.info.Caps&core.CapDirectedRecv == 0 || t.flags&core.OpAuthKey != 0 { // the address is a key's, not a peer's
 			return nil
 		}
 	} else if t.flags&core.OpMulticast != 0 {

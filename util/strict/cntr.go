@@ -6,7 +6,7 @@ import (
 	"gofabric/util/hook"
 )
 
-// counter is a counter: reading it makes progress, as reading a queue does.
+// counter is a counter. A read of it makes progress, as a read of a queue does.
 type counter struct {
 	hook.Counter
 	d *domain

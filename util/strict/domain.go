@@ -10,23 +10,23 @@ import (
 	"gofabric/util/hook"
 )
 
-// domain is an open domain: what is registered in it, and what is under way.
+// domain is an open domain, with its registrations and the transfers under way.
 type domain struct {
 	hook.Domain
 	f    *fabric
 	h    *Hook
 	k    *Kind
 	info *core.Info
-	mode core.MRMode // what is demanded of registrations
+	mode core.MRMode // demands on registrations
 	busy atomic.Int32
 
 	mu        sync.Mutex
 	seq       uint64
-	transfers map[core.OpContext]*transfer // under way, by the contexts that the stack below knows
-	inUse     map[core.OpContext]bool      // contexts of the application's that are lent to the provider
+	transfers map[core.OpContext]*transfer // under way, by the contexts that the stack below has
+	inUse     map[core.OpContext]bool      // contexts of the application that the provider has borrowed (FI_CONTEXT)
 	claims    map[claim]core.OpContext
 	regions   map[core.Desc]*region
-	keys      map[uint64]*region // those that peers may access
+	keys      map[uint64]*region // regions that peers may access
 	eps       map[*state]bool
 	cqs       int
 	cntrs     int
@@ -56,7 +56,8 @@ func (d *domain) Close() error {
 	return err
 }
 
-// enter notes that a thread is in a call on the domain; leave ends it. With FI_THREAD_DOMAIN the application promised that there is one at a time.
+// enter records that a thread is in a call on the domain. leave ends it. With FI_THREAD_DOMAIN the application
+// promised that there is only one at a time.
 func (d *domain) enter(op string) error {
 	if d.busy.Add(1) > 1 && d.info.Domain.Threading == core.ThreadDomain {
 		d.busy.Add(-1)
@@ -68,7 +69,7 @@ func (d *domain) enter(op string) error {
 
 func (d *domain) leave() { d.busy.Add(-1) }
 
-// room takes one of a limited number of objects.
+// room counts a new object. The number of objects has a limit.
 func (d *domain) room(op, what string, n *int, limit int) error {
 	d.mu.Lock()
 	full := limit > 0 && *n >= limit
@@ -88,7 +89,7 @@ func (d *domain) back(n *int) {
 	d.mu.Unlock()
 }
 
-// release transmits what endpoints hold back.
+// release posts the transfers that endpoints hold back.
 func (d *domain) release() {
 	d.mu.Lock()
 	list := slices.Collect(maps.Keys(d.eps))

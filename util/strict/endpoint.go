@@ -12,7 +12,7 @@ type endpoint struct {
 	alias bool
 }
 
-// lowerEP is the endpoint below, one level down, so that the calls of poster come first.
+// lowerEP is the endpoint below. It is embedded one level deeper, so that the methods of poster take precedence.
 type lowerEP struct{ hook.Endpoint }
 
 // OpenEndpoint is fi_endpoint(3).
@@ -30,7 +30,7 @@ func (d *domain) OpenEndpoint(info *core.Info, self *core.Endpoint) (core.Endpoi
 	return d.over(below, info), nil
 }
 
-// over makes the endpoint over one below.
+// over returns the endpoint over one below.
 func (d *domain) over(below core.EndpointDriver, info *core.Info) *endpoint {
 	k := d.k
 	if other := d.h.profile.kind(info.EP.Type); other != nil {
@@ -156,7 +156,7 @@ func (e scalable) RxContext(index int, attr *core.RxAttr) (core.EndpointDriver, 
 	return c, nil
 }
 
-// context makes the endpoint over a context of e.
+// context returns the endpoint over a context of e.
 func (e scalable) context(below core.EndpointDriver) *endpoint {
 	c := e.s.d.over(below, e.s.info)
 	c.s.av = e.s.av
@@ -169,7 +169,7 @@ type sharedRx struct {
 	poster
 }
 
-// lowerSRX is to sharedRx what lowerEP is to endpoint.
+// lowerSRX is for sharedRx what lowerEP is for endpoint.
 type lowerSRX struct{ hook.SRX }
 
 // OpenSRX is fi_srx_context(3).

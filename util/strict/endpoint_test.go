@@ -24,7 +24,8 @@ func TestEnabled(t *testing.T) {
 	}
 }
 
-// TestFlags: an alias has flags of its own, and shares everything else; FI_SETOPSFLAG changes those of one direction, if the endpoint below takes them.
+// TestFlags: an alias has flags of its own, and shares everything else; FI_SETOPSFLAG changes those of one
+// direction, if the endpoint below takes them.
 func TestFlags(t *testing.T) {
 	e, f := newBelow(t, Kind{}).over()
 	want := func(what string, e *endpoint, tx, rx core.OpFlags) {
@@ -89,7 +90,8 @@ func TestLacks(t *testing.T) {
 	}
 }
 
-// TestClose: an endpoint is closed once, not at all if the one below is not, and what it holds back leaves before, or is forgotten if it cannot.
+// TestClose: an endpoint is closed once, not at all if the one below is not, and what it holds back leaves before,
+// or is forgotten if it cannot.
 func TestClose(t *testing.T) {
 	b := newBelow(t, Kind{EPCnt: 1})
 	e, f := b.over()

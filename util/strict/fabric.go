@@ -24,7 +24,7 @@ func (h *Hook) OpenFabric(info *core.Info, below core.FabricDriver) (core.Fabric
 	return &fabric{Fabric: hook.Fabric{FabricDriver: below}, h: h, domains: map[*domain]bool{}}, nil
 }
 
-// release transmits what endpoints of the fabric's domains hold back.
+// release posts the transfers that endpoints of the fabric's domains hold back.
 func (f *fabric) release() {
 	f.mu.Lock()
 	list := slices.Collect(maps.Keys(f.domains))
@@ -56,7 +56,7 @@ func (f *fabric) OpenPassiveEndpoint(info *core.Info, self *core.PassiveEndpoint
 	return hook.Passive{PassiveDriver: below}, nil
 }
 
-// TryWait is fi_trywait(3): what waits in a window must be read before the application sleeps.
+// TryWait is fi_trywait(3). The application must read the completions in a window before it sleeps.
 func (f *fabric) TryWait(objs ...any) error {
 	f.release()
 	for _, o := range objs {
@@ -76,7 +76,7 @@ func (f *fabric) OpenEQ(attr core.EQAttr, set core.WaitDriver) (core.EQDriver, e
 	return &eventQueue{hook.EQ{EQDriver: below}, f}, nil
 }
 
-// eventQueue is an event queue: reading it makes progress.
+// eventQueue is an event queue. A read of it makes progress.
 type eventQueue struct {
 	hook.EQ
 	f *fabric

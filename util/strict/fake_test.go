@@ -1,6 +1,6 @@
 package strict
 
-// What stands below in tests of single rooms: drivers that do what the test says.
+// This file has the drivers below in unit tests. They do what the test says.
 
 import (
 	"bytes"

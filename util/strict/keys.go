@@ -9,13 +9,14 @@ import (
 	"gofabric/internal/atomics"
 )
 
-// Remote memory. Where the peer is an endpoint of this process, seen through the same hook, what it has registered is known, and a bad key, range or right is told
-// before the operation leaves. Elsewhere the peer says so, and the error entry has the profile's words (queue.failed).
+// This file checks accesses to remote memory. If the peer is an endpoint of this process with the same hook, its
+// registrations are known: a bad key, range or right is an error before the operation is posted. Otherwise the peer
+// reports it, and the error entry has the profile's text (queue.failed).
 
-// place is where an endpoint is, as far as others can name it: its address and, of a connected one, its peer's.
+// place identifies an endpoint by its address and, if it is connected, its peer's.
 type place struct{ local, peer netip.AddrPort }
 
-// place returns where the endpoint is; false before it has an address, and of one that has none.
+// place returns the place of the endpoint, or false if the endpoint has no address (yet).
 func (s *state) place() (p place, ok bool) {
 	if at := s.at.Load(); at != nil {
 		return *at, true
@@ -37,7 +38,7 @@ func (s *state) place() (p place, ok bool) {
 	return p, true
 }
 
-// target returns the endpoint that an operation of s for peer goes to, nil if that is not known for certain.
+// target returns the endpoint that an operation of s for peer goes to, nil if that is not certain.
 func (s *state) target(peer core.FIAddr) *state {
 	var want place
 	if s.info.EP.Type == core.EPTypeMsg {
@@ -62,14 +63,14 @@ func (s *state) target(peer core.FIAddr) *state {
 			continue
 		}
 		if found != nil && found.d != t.d {
-			return nil // one address in two network namespaces
+			return nil // two network namespaces have the same address
 		}
 		found = t
 	}
 	return found
 }
 
-// endpoints are all that are open.
+// endpoints returns all open endpoints.
 func (h *Hook) endpoints() []*state {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -88,7 +89,7 @@ func (h *Hook) ended(s *state) {
 	h.mu.Unlock()
 }
 
-// checkRemote: remote memory that the peer does not have, or not for this use.
+// checkRemote refuses accesses to remote memory that the peer does not have, or not for this use.
 func (t *transfer) checkRemote() error {
 	list := t.remote()
 	if len(list) == 0 || t.s.k.WhyKey == "" {
@@ -100,7 +101,7 @@ func (t *transfer) checkRemote() error {
 	}
 	need := needs[t.Call.Op()].remote
 	if t.Oper == core.AtomicRead && !t.is(core.OpAtomic) {
-		need = core.AccessRemoteRead // it changes nothing
+		need = core.AccessRemoteRead // the operation changes nothing
 	}
 	for _, v := range list {
 		if err := t.checkRange(target.d, v, need); err != nil {
@@ -110,7 +111,7 @@ func (t *transfer) checkRemote() error {
 	return nil
 }
 
-// checkRange checks one remote range against what the target's domain d has registered.
+// checkRange checks one remote range against the registrations of the target's domain d.
 func (t *transfer) checkRange(d *domain, v core.RMAIov, need core.Access) error {
 	d.mu.Lock()
 	r := d.keys[v.Key]
@@ -122,7 +123,7 @@ func (t *transfer) checkRange(d *domain, v core.RMAIov, need core.Access) error 
 		return t.misuse(core.ErrKeyRejected, "the peer has no open memory region with the key %#x: pass what fi_mr_key returned there, and have the region stay open "+
 			"until the operation is complete. On hardware: %s", v.Key, why)
 	case r.keyed:
-		return nil // an authorization key decides
+		return nil // the authorization key decides
 	case !enabled:
 		return t.misuse(core.ErrKeyRejected, "the peer's memory region with the key %#x was not bound to an endpoint and enabled (fi_mr_bind, fi_mr_enable), which FI_MR_ENDPOINT "+
 			"demands. On hardware: %s", v.Key, why)
@@ -138,7 +139,7 @@ func (t *transfer) checkRange(d *domain, v core.RMAIov, need core.Access) error 
 	return nil
 }
 
-// remote is the remote memory that t names.
+// remote returns the remote ranges of t.
 func (t *transfer) remote() []core.RMAIov {
 	switch {
 	case t.message():
@@ -155,7 +156,8 @@ func (t *transfer) remote() []core.RMAIov {
 	return list
 }
 
-// lengthOf adds up ranges, bytes. What is not as long as the buffers is refused below.
+// lengthOf adds up the lengths of ranges, in bytes. The stack below refuses a sum that differs from the buffers'
+// length.
 func lengthOf(list []core.RMAIov) (n uint64) {
 	for _, v := range list {
 		n += v.Len

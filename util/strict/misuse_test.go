@@ -266,7 +266,8 @@ func fails(t *testing.T, p *conform.Pair, q *core.CompletionQueue) core.CQErrEnt
 	return e
 }
 
-// TestRefusedElsewhere: what is registered at a target that is not seen through the hook is not known; the target refuses, and the error entry says what hardware would do.
+// TestRefusedElsewhere: what is registered at a target that is not seen through the hook is not known; the target
+// refuses, and the error entry says what hardware would do.
 func TestRefusedElsewhere(t *testing.T) {
 	p := conform.Open(t, stack(t, "efa", "tcp", core.EPTypeRDM, "1"), conform.WithCaps(core.CapRMA))
 	plain := conform.Open(t, conform.Over(t, conform.Stack{Name: "plain", Provider: "tcp", EPType: core.EPTypeRDM}, nil), conform.WithCaps(core.CapRMA))
@@ -361,7 +362,8 @@ func TestRemoteDataConsumes(t *testing.T) {
 	}
 }
 
-// TestPrefix: messages begin with the provider's space, which counts in lengths (fi_cq(3)); and a queue without resource management overruns.
+// TestPrefix: messages begin with the provider's space, which counts in lengths (fi_cq(3)); and a queue without
+// resource management overruns.
 func TestPrefix(t *testing.T) {
 	p := conform.Open(t, stack(t, "efa", "udp", core.EPTypeDgram, "1"), conform.WithCQ(core.CQAttr{Size: 4, Format: core.CQFormatTagged, WaitObj: core.WaitUnspec}))
 	pre := p.A.Info.EP.MsgPrefixSize

@@ -7,10 +7,10 @@ import (
 	"gofabric/util/hook"
 )
 
-// descs are given out by all domains together, so that one of another domain is known to be.
+// descs numbers the descriptors of all domains, so that one of another domain is recognized.
 var descs atomic.Uint64
 
-// firstDesc keeps descriptors apart from small numbers that an application may take for some.
+// firstDesc makes descriptors differ from small numbers that an application may pass by mistake.
 const firstDesc = 0x5a_0000_0000
 
 // region is registered memory.
@@ -22,8 +22,8 @@ type region struct {
 	access core.Access
 	keyed  bool // it has an authorization key
 
-	// Guarded by the domain's mu.
-	users   int // operations under way that name it
+	// users counts the operations under way that use the region. Guarded by the domain's mu.
+	users   int // operations under way that use the region
 	enabled bool
 }
 
@@ -90,7 +90,8 @@ func (r *region) Enable() error {
 	return err
 }
 
-// Close is fi_close(3). An adapter would go on using the memory of operations under way.
+// Close is fi_close(3). It refuses to close a region with operations under way: an adapter would still access the
+// memory.
 func (r *region) Close() error {
 	d := r.d
 	d.mu.Lock()
@@ -113,7 +114,7 @@ func (r *region) Close() error {
 	return nil
 }
 
-// local checks the descriptors of an operation's buffers, and returns those that the stack below knows, with the regions they are of.
+// local checks the descriptors of an operation's buffers. It returns those of the stack below, and their regions.
 func (d *domain) local(op string, iov [][]byte, desc []core.Desc, access core.Access) ([]core.Desc, []*region, error) {
 	if d.mode&core.MRModeLocal == 0 && len(desc) == 0 {
 		return desc, nil, nil
@@ -137,7 +138,7 @@ func (d *domain) local(op string, iov [][]byte, desc []core.Desc, access core.Ac
 	return below, used, nil
 }
 
-// described returns the region of a descriptor, nil if there is no need of one.
+// described returns the region of a descriptor, nil if the buffer needs none.
 func (d *domain) described(op string, buf []byte, desc core.Desc, access core.Access) (*region, error) {
 	must := d.mode&core.MRModeLocal != 0 && len(buf) > 0
 	if desc == 0 {

@@ -6,7 +6,7 @@ import (
 	"gofabric/core"
 )
 
-// What GetInfo shows: the offers of a stack, narrowed to the profile.
+// This file narrows the offers of a stack in GetInfo to the profile.
 
 // Offer implements core.Hook.
 func (h *Hook) Offer(i, hints *core.Info) string {
@@ -48,7 +48,7 @@ func (h *Hook) Offer(i, hints *core.Info) string {
 	return ""
 }
 
-// modes puts in what is demanded of the application.
+// modes sets the demands on the application.
 func (k *Kind) modes(i, hints *core.Info) {
 	mode := k.Mode
 	if wantsCQData(hints) && i.Domain.CQDataSize > 0 {
@@ -60,7 +60,7 @@ func (k *Kind) modes(i, hints *core.Info) {
 	}
 }
 
-// wantsCQData reports whether hints say that remote CQ data matters to the caller (fi_verbs(7)).
+// wantsCQData reports whether hints show that the caller uses remote CQ data (fi_verbs(7)).
 func wantsCQData(h *core.Info) bool {
 	if h == nil {
 		return false
@@ -101,7 +101,7 @@ func (k *Kind) domain(d *core.DomainAttr, hints *core.Info) {
 	}
 }
 
-// limit lowers *v to a limit; 0 is none, and none is 0.
+// limit lowers *v to a limit. A limit of 0 changes nothing. The limit none makes *v 0.
 func limit(v *int, max int) {
 	switch {
 	case max == none:
@@ -111,7 +111,8 @@ func limit(v *int, max int) {
 	}
 }
 
-// Narrow implements core.Hook: no ordering beyond what was asked for, no queues larger than the profile's, and its type of address vectors.
+// Narrow implements core.Hook: it removes ordering that was not asked for, limits queues to the profile's size, and
+// sets its type of address vectors.
 func (h *Hook) Narrow(i, hints *core.Info) {
 	k := h.profile.kind(i.EP.Type)
 	if k == nil {

@@ -6,7 +6,8 @@ import (
 	"gofabric/core"
 )
 
-// Operations without ordering: with manual progress one of them may stay behind until the next call, and let the next one pass.
+// This file has operations without ordering: with manual progress one operation may wait until the next call, and
+// let the next one overtake it.
 
 // ordered posts a transmit, now or later.
 func (s *state) ordered(t *transfer) error {
@@ -20,24 +21,25 @@ func (s *state) ordered(t *transfer) error {
 		first = nil
 	}
 	if first == nil && s.mayHold(t) && s.d.h.chance(2) {
-		s.d.track(t) // it counts as under way
+		s.d.track(t) // counts as under way
 		s.held = t
 		return nil
 	}
 	err := t.post()
 	if first != nil && err == nil {
-		_ = s.releaseLocked() // if it has to wait, it stays held
+		_ = s.releaseLocked() // on ErrAgain it stays held
 	}
 	return err
 }
 
-// mayHold: only if the application must call for anything to move, and cannot notice that the memory of arguments is used later.
+// mayHold reports whether a transfer may be held back: only if progress needs calls of the application, which must
+// not notice that the arguments are used later.
 func (s *state) mayHold(t *transfer) bool {
 	manual := s.info.Domain.DataProgress == core.ProgressManual
 	return manual && s.info.EP.Type != core.EPTypeMsg && t.tracked && t.message() && t.flags&(core.OpFence|core.OpInject) == 0
 }
 
-// promised reports whether an order between two operations was asked for (fi_endpoint(3), msg_order).
+// promised reports whether the application asked for an order between two operations (fi_endpoint(3), msg_order).
 func (s *state) promised(first, second *transfer) bool {
 	if first.Addr != second.Addr || !first.message() {
 		return first.Addr == second.Addr
@@ -52,11 +54,11 @@ func (s *state) promised(first, second *transfer) bool {
 	return s.info.Tx.MsgOrder&bit != 0
 }
 
-// release posts what is held.
+// release posts the transfer that is held back.
 func (s *state) release() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	_ = s.releaseLocked() // if it has to wait, it stays held
+	_ = s.releaseLocked() // on ErrAgain it stays held
 }
 
 func (s *state) releaseLocked() error {
@@ -76,18 +78,18 @@ func (s *state) releaseLocked() error {
 	return nil
 }
 
-// refused reports an operation that was accepted, and failed when it was posted.
+// refused reports an operation that was accepted, but failed when it was posted below.
 func (s *state) refused(t *transfer, err error) {
 	no := core.ErrIO
 	errors.As(err, &no)
-	// The bit of a kind of transfer is the same among capabilities and completion flags.
+	// A kind of transfer has the same bit among capabilities and completion flags.
 	entry := core.CQEntry{Ctx: t.Ctx, Flags: core.CompFlags(needs[t.Call.Op()].caps) | core.CompSend}
 	s.tx.q.mu.Lock()
 	s.tx.q.insert(item{err: &core.CQErrEntry{CQEntry: entry, Err: no, Detail: t.Call.String() + ": " + err.Error(), SrcAddr: core.AddrNotAvail}})
 	s.tx.q.mu.Unlock()
 }
 
-// dropHeld posts what is held, or forgets it, before the endpoint closes.
+// dropHeld posts the transfer that is held back, or drops it, before the endpoint closes.
 func (s *state) dropHeld() {
 	s.release()
 	s.mu.Lock()

@@ -64,7 +64,8 @@ func TestMayHold(t *testing.T) {
 	}
 }
 
-// TestRefusedLate: an operation that was accepted, and fails when it is posted, ends with an error entry in its queue; one for which there is no room stays.
+// TestRefusedLate: an operation that was accepted, and fails when it is posted, ends with an error entry in its
+// queue; one for which there is no room stays.
 func TestRefusedLate(t *testing.T) {
 	for _, c := range []struct {
 		full error

@@ -13,11 +13,11 @@ type lower interface {
 	Cancel(ctx core.OpContext) error
 }
 
-// poster is what transfers are posted to: an endpoint, an alias or context of one, or a shared receive context.
+// poster receives transfers. It belongs to an endpoint, an alias or context of one, or a shared receive context.
 type poster struct {
 	s                *state
 	below            lower
-	txFlags, rxFlags core.OpFlags // of calls that have none of their own
+	txFlags, rxFlags core.OpFlags // of calls without flags
 }
 
 // Post implements core.EndpointDriver and core.SRXDriver.
@@ -35,7 +35,7 @@ func (p *poster) Post(op core.Op) error {
 			t.Descs = []core.Desc{op.Desc}
 		}
 	case op.Oper == core.AtomicRead:
-		t.IOV, t.Descs = nil, nil // there are no operands
+		t.IOV, t.Descs = nil, nil // a barrier has no operands
 	default:
 		t.IOV, t.array = slices.Clone(op.IOV), op.IOV
 	}
@@ -48,8 +48,8 @@ func (p *poster) Post(op core.Op) error {
 	return p.s.ordered(t)
 }
 
-// flags are those of a call, or the default ones. Plain receives are for one message if they are in several buffers, or tagged and many were not asked for
-// (FI_TAGGED_MULTI_RECV).
+// flags returns the flags of a call, or the default ones. A plain receive is for one message if it has several
+// buffers, or if it is tagged and FI_TAGGED_MULTI_RECV was not asked for.
 func (p *poster) flags(op *core.Op) core.OpFlags {
 	flags := p.rxFlags
 	switch {
@@ -63,7 +63,8 @@ func (p *poster) flags(op *core.Op) core.OpFlags {
 	return flags
 }
 
-// Bind is fi_ep_bind(3). The queue below hears of everything; the application does not see what it did not ask for.
+// Bind is fi_ep_bind(3). The queue below reports every completion. The application does not see those that it did
+// not ask for.
 func (p *poster) Bind(obj any, flags core.BindFlags) error {
 	s, quiet := p.s, false
 	if _, ok := obj.(core.CQDriver); ok {
@@ -87,13 +88,13 @@ func (p *poster) Bind(obj any, flags core.BindFlags) error {
 		s.av = x
 	case *sharedRx:
 		if x.s.rx.q == nil {
-			x.s.rx.q, x.s.rx.quiet = s.rx.q, s.rx.quiet // that of the first endpoint, as below
+			x.s.rx.q, x.s.rx.quiet = s.rx.q, s.rx.quiet // the first endpoint's queue, as in the stack below
 		}
 	}
 	return nil
 }
 
-// Cancel is fi_cancel(3): of the oldest operation with the context that can be canceled.
+// Cancel is fi_cancel(3). It cancels the oldest operation with the context that can be canceled.
 func (p *poster) Cancel(ctx core.OpContext) error {
 	s := p.s
 	if s.k.Lacks&LacksCancel != 0 {

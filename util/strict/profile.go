@@ -6,24 +6,26 @@ import (
 	"gofabric/core"
 )
 
-// Profile is what a provider is like, where it differs from the stacks of this module: one per provider, with one Kind per kind of endpoint.
+// Profile describes where a provider differs from the stacks of this module. It has one Kind for each kind of
+// endpoint.
 type Profile struct {
 	Name  string
 	Kinds []Kind
 }
 
-// Kind is what one kind of endpoint of a provider offers and demands. A limit of 0 leaves that of the stack below, none means that there is none of it.
+// Kind has the offers and demands of one kind of endpoint. A limit of 0 means the limit of the stack below. none
+// means that the provider does not have the feature.
 type Kind struct {
 	Type core.EPType
 
 	Caps   core.Caps   // primary and secondary capabilities, directions included
-	Mode   core.Mode   // demanded of the application
-	CQData core.Mode   // demanded if it wants remote CQ data
-	MRMode core.MRMode // demanded, beside the old names that the provider takes
-	Legacy core.MRMode // MRModeBasic and MRModeScalable, as far as the provider takes them
-	Choice core.MRMode // honoured where hints name them, not demanded
+	Mode   core.Mode   // demands on the application
+	CQData core.Mode   // demands on an application that uses remote CQ data
+	MRMode core.MRMode // demands, besides the old names that the provider takes
+	Legacy core.MRMode // MRModeBasic and MRModeScalable, if the provider takes them
+	Choice core.MRMode // in results if hints have them, not demanded
 
-	Prefix       int // bytes in front of messages, with ModeMsgPrefix
+	Prefix       int // bytes before messages, with ModeMsgPrefix
 	Inject       int // bytes
 	MaxMsg       int // bytes
 	TxSize       int // operations
@@ -39,27 +41,27 @@ type Kind struct {
 	CQDataSize   int // bytes
 	KeySize      int // bytes of a memory key
 	MaxErrData   int
-	CQSize       int // entries of a queue whose size the application leaves open
+	CQSize       int // entries of a queue without a size of the application
 	CQCnt        int
 	EPCnt        int
 	CntrCnt      int
 	MRCnt        int
 	Threading    core.Threading
-	Manual       bool           // progress
+	Manual       bool           // manual progress
 	RMDisabled   bool           // queues overrun
-	AVType       core.AVType    // of all vectors, whatever is asked for (efa_user_info.c, efa_av.c)
+	AVType       core.AVType    // of all vectors, for any attribute (native's efa_user_info.c, efa_av.c)
 	WaitObjs     []core.WaitObj // of completion queues; nil for all
 	Lacks        Lack
-	WhyLocal     string // what becomes of an operation whose buffer is not registered
-	WhyKey       string // what becomes of an access with a bad key
+	WhyLocal     string // effect of an operation whose buffer is not registered
+	WhyKey       string // effect of an access with a bad key
 	WhyContext   string // what the provider keeps in FI_CONTEXT
-	ConsumesRecv bool   // remote CQ data of RMA takes a posted receive (FI_RX_CQ_DATA)
+	ConsumesRecv bool   // remote CQ data of RMA consumes a posted receive (FI_RX_CQ_DATA)
 }
 
 // none as a limit is 0 as a result.
 const none = -1
 
-// Lack says which calls a provider does not have though its stack below does.
+// Lack has the calls that the stack below has, but the provider does not.
 type Lack uint16
 
 // Calls that providers lack.
@@ -70,7 +72,7 @@ const (
 	LacksMRCounters
 )
 
-// profiles are all there are.
+// profiles has all profiles.
 var profiles = []*Profile{&verbs, &efa, &efaDirect, &cxi, &psm3, &opx, &all, &loose}
 
 // lookup returns the profile of a name, nil if there is none.
@@ -92,7 +94,7 @@ func names() []string {
 	return list
 }
 
-// kind returns what the profile says of a kind of endpoint, nil if the provider has none.
+// kind returns the profile's Kind for a kind of endpoint, nil if the provider has none.
 func (p *Profile) kind(t core.EPType) *Kind {
 	i := slices.IndexFunc(p.Kinds, func(k Kind) bool { return k.Type == t })
 	if i < 0 {

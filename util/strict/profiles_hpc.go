@@ -6,7 +6,8 @@ import (
 	"gofabric/core"
 )
 
-// Providers of fabrics that were made for message passing: HPE Slingshot (fi_cxi(7)), Intel's PSM3 (fi_psm3(7)), Cornelis Omni-Path (fi_opx(7)).
+// This file has the providers of HPC fabrics: HPE Slingshot (fi_cxi(7)), Intel's PSM3 (fi_psm3(7)), Cornelis
+// Omni-Path (fi_opx(7)).
 
 // cxi is HPE Slingshot.
 var cxi = Profile{Name: "cxi", Kinds: []Kind{{
@@ -46,7 +47,7 @@ var opx = Profile{Name: "opx", Kinds: []Kind{{
 	WhyContext: "the provider keeps the state of the operation there", WhyKey: "the target refuses the access",
 }}}
 
-// all is no provider: it demands everything that any of them demands, and keeps the limits of the stack below.
+// all is not a provider: it has the demands of all of them, and the limits of the stack below.
 var all = Profile{Name: "all", Kinds: []Kind{
 	allKind(core.EPTypeMsg, 0), allKind(core.EPTypeRDM, 0), allKind(core.EPTypeDgram, 64),
 }}
@@ -65,7 +66,7 @@ func allKind(t core.EPType, prefix int) Kind {
 	return k
 }
 
-// loose is no provider either: it demands nothing, and does what providers are free to do.
+// loose is not a provider either: it demands nothing, and uses every freedom that the man pages leave to providers.
 var loose = Profile{Name: "loose", Kinds: []Kind{
 	looseKind(core.EPTypeMsg), looseKind(core.EPTypeRDM), looseKind(core.EPTypeDgram),
 }}

@@ -2,9 +2,10 @@ package strict
 
 import "gofabric/core"
 
-// Providers over the verbs interface: InfiniBand and RoCE (fi_verbs(7)), and Amazon's EFA (fi_efa(7)).
+// This file has the providers over the verbs interface: InfiniBand and RoCE (fi_verbs(7)), and Amazon's EFA
+// (fi_efa(7)).
 
-// verbs is InfiniBand, RoCE and iWARP; its RDM endpoints are those of ofi_rxm over it.
+// verbs is InfiniBand, RoCE and iWARP. Its RDM endpoints are those of ofi_rxm over it.
 var verbs = Profile{Name: "verbs", Kinds: []Kind{
 	{
 		Type: core.EPTypeMsg, Caps: comm | msgCaps | rmaCaps | core.CapAtomic, CQData: core.ModeRxCQData,
@@ -35,7 +36,7 @@ var verbs = Profile{Name: "verbs", Kinds: []Kind{
 	},
 }}
 
-// verbsOrder is what one connected queue pair keeps.
+// verbsOrder is the order that one connected queue pair keeps.
 const verbsOrder = rarSet | rawSet | core.OrderRAS | wawSet | core.OrderWAS | core.OrderSAW | core.OrderSAS
 
 // efa is Amazon's Elastic Fabric Adapter.
@@ -43,7 +44,7 @@ var efa = Profile{Name: "efa", Kinds: []Kind{
 	{
 		Type: core.EPTypeRDM,
 		Caps: comm | msgCaps | rmaCaps | core.CapTagged | core.CapAtomic | core.CapSource | core.CapMultiRecv | core.CapDirectedRecv,
-		// The descriptor is optional, and worth having: without it the provider copies.
+		// The descriptor is optional. Without it the provider copies.
 		MRMode: basicMap, Legacy: core.MRModeBasic, Choice: core.MRModeLocal,
 		Inject: 4096, TxSize: 256, RxSize: 8192, TxIOV: 4, RxIOV: 4, RMAIOV: 1, TxOrder: core.OrderSAS | atomicOrder,
 		OrderRAW: 8760, OrderWAR: 8760, OrderWAW: 8760, CQDataSize: 4, KeySize: 4, CQSize: 12288, CntrCnt: none,
@@ -54,7 +55,7 @@ var efa = Profile{Name: "efa", Kinds: []Kind{
 	efaDgram,
 }}
 
-// efaDirect is EFA without its provider's protocols: what the device does.
+// efaDirect is EFA without its provider's protocols: the operations of the device.
 var efaDirect = Profile{Name: "efa-direct", Kinds: []Kind{
 	{
 		Type: core.EPTypeRDM, Caps: comm | msgCaps | rmaCaps | core.CapSource, Mode: core.ModeContext2, CQData: core.ModeRxCQData,

@@ -9,7 +9,7 @@ import (
 	"gofabric/util/hook"
 )
 
-// queue is a completion queue. Completions from below wait in its window, where they change places.
+// queue is a completion queue. Completions from below wait in its window, where their order changes.
 type queue struct {
 	hook.CQ
 	d      *domain
@@ -18,27 +18,27 @@ type queue struct {
 
 	mu      sync.Mutex
 	window  []item
-	starved []item // remote CQ data for which no receive was posted yet
-	late    bool   // the last read found something, and pretended that it did not
+	starved []item // remote CQ data that waits for a posted receive
+	late    bool   // the last read found completions, and reported none
 	overrun bool
-	asleep  int // in sleep
-	nudges  int // of those asleep, how many were woken because something is in the window
+	asleep  int // number of calls in sleep
+	nudges  int // number of them that were woken because the window has a completion
 	entries [window]core.CQEntry
 	sources [window]core.FIAddr
 }
 
-// window is how many completions change places.
+// window is the number of completions whose order may change.
 const window = 64
 
-// item is a completion, or the error entry of one.
+// item is a completion or an error entry.
 type item struct {
 	core.CQEntry
 	src core.FIAddr
 	err *core.CQErrEntry
-	key core.OpContext // the operation's, to keep the completions of one multi-receive buffer in order; 0 unknown
+	key core.OpContext // the operation's context, which keeps the completions of one multi-receive buffer in order; 0 unknown
 }
 
-// waits reports whether there is something to read without a look below.
+// waits reports whether there is something to read in the window.
 func (q *queue) waits() bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -52,7 +52,7 @@ func (q *queue) Ready(report bool) (bool, error) {
 	return ready || q.waits(), err
 }
 
-// from refuses reads with sources where the provider does not know them.
+// from refuses reads with sources if the provider does not have them.
 func (q *queue) from(src []core.FIAddr) error {
 	if src != nil && q.d.k.Lacks&LacksReadFrom != 0 {
 		return q.d.h.misuse("fi_cq_readfrom", core.ErrNoSys, "the provider does not know sources of completions: read with fi_cq_read")
@@ -76,13 +76,13 @@ func (q *queue) Read(entries []core.CQEntry, src []core.FIAddr) (int, error) {
 		return 0, err
 	}
 	if len(q.window) > 0 && len(entries) > 0 && !q.late && q.d.h.chance(8) {
-		q.late = true // so that others come meanwhile
+		q.late = true // other completions may arrive meanwhile
 		return 0, core.ErrAgain
 	}
 	return q.take(entries, src)
 }
 
-// take hands out what is in the window. Locked.
+// take returns completions from the window. Locked.
 func (q *queue) take(entries []core.CQEntry, src []core.FIAddr) (int, error) {
 	if len(q.window) == 0 {
 		return 0, core.ErrAgain
@@ -114,7 +114,7 @@ func (q *queue) drop(n int) {
 	q.window = q.window[:rest]
 }
 
-// formatted leaves of an entry what its format has (fi_cq(3)).
+// formatted returns an entry with only the fields of its format (fi_cq(3)).
 func (q *queue) formatted(e core.CQEntry) core.CQEntry {
 	switch q.format {
 	case core.CQFormatContext:
@@ -127,7 +127,7 @@ func (q *queue) formatted(e core.CQEntry) core.CQEntry {
 	return e
 }
 
-// fill takes completions from below into the window. Locked.
+// fill moves completions from below into the window. Locked.
 func (q *queue) fill() error {
 	all := q.d.info.Domain.ResourceMgmt == core.RMDisabled
 	for all || len(q.window) < window {
@@ -165,7 +165,7 @@ func (q *queue) fill() error {
 	return nil
 }
 
-// completed takes a success from below. Locked.
+// completed handles a success from below. Locked.
 func (q *queue) completed(it item) {
 	d := q.d
 	if it.Flags&core.CompRemoteWrite != 0 && it.Flags&core.CompRemoteCQData != 0 && d.k.ConsumesRecv {
@@ -202,7 +202,7 @@ func (q *queue) completed(it item) {
 	q.add(it)
 }
 
-// failed takes an error entry from below. Locked.
+// failed handles an error entry from below. Locked.
 func (q *queue) failed(e core.CQErrEntry) {
 	it := item{err: &e}
 	if t := q.d.find(e.Ctx); t != nil {
@@ -224,7 +224,8 @@ func (q *queue) failed(e core.CQErrEntry) {
 	q.insert(it)
 }
 
-// remoteData has remote CQ data consume a posted receive (fi_getinfo(3), FI_RX_CQ_DATA), or wait until there is one, as an adapter's sender would.
+// remoteData makes remote CQ data consume a posted receive (fi_getinfo(3), FI_RX_CQ_DATA). Without one it waits, as
+// the sender of an adapter would.
 func (q *queue) remoteData(it item) {
 	d := q.d
 	for _, t := range d.list(func(t *transfer) bool {
@@ -243,21 +244,22 @@ func (q *queue) remoteData(it item) {
 	q.starved = append(q.starved, it)
 }
 
-// add puts a success somewhere among those that may change places with it: nothing promises an order of completions (fi_cq(3)). Locked.
+// add inserts a success at a random position among those that it may overtake: fi_cq(3) promises no order of
+// completions. Locked.
 func (q *queue) add(it item) {
 	at := len(q.window)
 	first := at
 	for first > 0 && at-first < window {
 		p := &q.window[first-1]
 		if p.err != nil || p.key == it.key {
-			break // a buffer of many messages fills in order, and its completions come in order
+			break // the completions of a multi-receive buffer keep their order
 		}
 		first--
 	}
 	q.insertAt(first+q.d.h.pick(at-first+1), it)
 }
 
-// insert puts an item last. Locked.
+// insert appends an item. Locked.
 func (q *queue) insert(it item) { q.window = append(q.window, it) }
 
 func (q *queue) insertAt(at int, it item) {
@@ -306,7 +308,7 @@ func (q *queue) SRead(ctx context.Context, entries []core.CQEntry, src []core.FI
 	}
 }
 
-// sleep waits until there is a completion below, and takes it. It may be one that the application does not see.
+// sleep waits for a completion from below and takes it. The application may not see that completion.
 func (q *queue) sleep(ctx context.Context) (int, error) {
 	var e [1]core.CQEntry
 	var src [1]core.FIAddr

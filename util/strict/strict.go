@@ -11,19 +11,20 @@ import (
 	"gofabric/core"
 )
 
-// Hook is strict mode with one profile: what a registry's stacks are seen through (core.Hook). Its methods are safe for concurrent use.
+// Hook is strict mode with one profile (core.Hook). Its methods are safe for concurrent use.
 type Hook struct {
 	profile *Profile
 	log     io.Writer
 
 	mu   sync.Mutex
-	rand *rand.Rand // nil: nothing changes places
+	rand *rand.Rand // nil: the order does not change
 	said map[string]bool
 	open map[*state]bool // endpoints
 }
 
-// New returns the hook that FI_STRICT asks for, seeded by FI_STRICT_SEED; nil if it is not set, and an *OpError naming the known ones for a profile that
-// there is not. Misuse is told to log, one line for each kind of it; nil is standard error.
+// New returns the hook that FI_STRICT selects, with the seed of FI_STRICT_SEED. It returns nil if FI_STRICT is not
+// set, and an *OpError with the known names for an unknown profile. The hook writes one line to log for each kind
+// of misuse; nil is standard error.
 func New(params *core.Params, log io.Writer) (core.Hook, error) {
 	name, _ := params.Lookup("", "strict")
 	if name = strings.ToLower(strings.TrimSpace(name)); name == "" || name == "0" || name == "off" {
@@ -48,10 +49,10 @@ func New(params *core.Params, log io.Writer) (core.Hook, error) {
 	return h, nil
 }
 
-// maxSaid bounds how many lines are remembered, and so how many are written.
+// maxSaid is the largest number of lines that are remembered, and therefore written.
 const maxSaid = 1000
 
-// say writes a line about misuse, once.
+// say writes a line about misuse, each line once.
 func (h *Hook) say(text string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -62,10 +63,10 @@ func (h *Hook) say(text string) {
 	fmt.Fprintf(h.log, "FI_STRICT=%s: %s\n", h.profile.Name, text)
 }
 
-// chance returns true once in n times.
+// chance returns true once in n times on average.
 func (h *Hook) chance(n int) bool { return h.pick(n) == 0 }
 
-// pick returns a number from 0 to n-1, the highest one without a seed; n is at least 1.
+// pick returns a random number from 0 to n-1, or n-1 without a seed. n is at least 1.
 func (h *Hook) pick(n int) int {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -75,7 +76,8 @@ func (h *Hook) pick(n int) int {
 	return h.rand.IntN(n)
 }
 
-// misuse makes the error of a call that the application must not make: text says what is wrong, and what hardware would do.
+// misuse returns the error of a call that the application must not make. The text says what is wrong and what
+// hardware would do.
 func (h *Hook) misuse(op string, err core.Errno, format string, args ...any) error {
 	e := &core.OpError{Op: op, Provider: "FI_STRICT=" + h.profile.Name, Err: err, Hint: fmt.Sprintf(format, args...)}
 	h.say(e.Op + ": " + e.Hint)

@@ -7,16 +7,16 @@ import (
 	"gofabric/core"
 )
 
-// claim names a message that was peeked at, by the endpoint and the context given (fi_tagged(3), FI_CLAIM).
+// claim identifies a message that was peeked at, by the endpoint and the context (fi_tagged(3), FI_CLAIM).
 type claim struct {
 	s   *state
 	ctx core.OpContext
 }
 
-// ctxBase marks contexts of this package: no address of a process, and no small number, looks like it.
+// ctxBase marks contexts of this package. It differs from all addresses of a process and from small numbers.
 const ctxBase core.OpContext = 0xf15c_0000_0000_0000
 
-// track enters a transfer into the domain's table, and lends its regions and its context to the provider.
+// track adds a transfer to the domain's table. The provider borrows its regions and its context.
 func (d *domain) track(t *transfer) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -35,7 +35,7 @@ func (d *domain) track(t *transfer) {
 	t.s.dir(&t.Op).n++
 }
 
-// end takes a transfer out of the table.
+// end removes a transfer from the table.
 func (d *domain) end(t *transfer) {
 	d.mu.Lock()
 	d.endLocked(t)
@@ -56,7 +56,7 @@ func (d *domain) endLocked(t *transfer) {
 	t.s.dir(&t.Op).n--
 }
 
-// find returns the transfer of a context from below, nil if it is not one of this package's.
+// find returns the transfer of a context from below, nil if the context is not one of this package.
 func (d *domain) find(below core.OpContext) *transfer {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -80,7 +80,7 @@ func (d *domain) forget(s *state) {
 	delete(d.eps, s)
 }
 
-// list returns the transfers that f wants, the oldest first.
+// list returns the transfers for which f is true, the oldest first.
 func (d *domain) list(f func(*transfer) bool) []*transfer {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -94,12 +94,12 @@ func (d *domain) list(f func(*transfer) bool) []*transfer {
 	return found
 }
 
-// Of a long buffer the first and the last bytes stand for all.
+// The checksum of a long buffer covers its first and last bytes.
 const sumEdge = 8 << 10
 
 var sumSeed = maphash.MakeSeed()
 
-// sumOf is a checksum of buffers.
+// sumOf returns a checksum of buffers.
 func sumOf(iov [][]byte) uint64 {
 	var h maphash.Hash
 	h.SetSeed(sumSeed)
@@ -114,7 +114,7 @@ func sumOf(iov [][]byte) uint64 {
 	return h.Sum64()
 }
 
-// broken says what the application did to a transfer that was under way, "" if nothing.
+// broken says how the application violated the rules for a transfer that was under way, or returns "".
 func (t *transfer) broken() string {
 	if t.sends && sumOf(t.IOV) != t.sum {
 		return "the buffer was changed before the operation completed. On hardware: the adapter reads it when it gets to it, perhaps twice, so that the peer " +

@@ -6,30 +6,31 @@ import (
 	"gofabric/core"
 )
 
-// transfer is a data transfer: on its way down and, where its completion comes through a queue of this package, until then.
+// transfer is a data transfer. It exists until it is posted below or, if its completion goes through a queue of
+// this package, until that completion.
 type transfer struct {
-	core.Op // one buffer and its descriptor stand in IOV and Descs
+	core.Op // one buffer and its descriptor are in IOV and Descs
 	s       *state
 	below   lower
 	flags   core.OpFlags // those of the call, or the defaults
 
-	tracked bool // its completion comes through a queue of this package
+	tracked bool // its completion goes through a queue of this package
 	seq     uint64
-	id      core.OpContext // what the stack below knows it by
+	id      core.OpContext // its context in the stack below
 	lent    bool           // Ctx is in domain.inUse
-	silent  bool           // no entry if it succeeds
-	swallow bool           // its error is of no interest: it gave way to remote CQ data
+	silent  bool           // a success has no entry
+	swallow bool           // its error is not reported: it was canceled for remote CQ data
 	regions []*region
 	prefix  int
 	first   []byte // the buffer with its prefix
 
 	array [][]byte // the application's iov array
 	same  [][]byte // what was in it, with FI_ASYNC_IOV
-	sends bool     // its buffers must not change meanwhile
-	sum   uint64   // of them
+	sends bool     // the application must not change the buffers meanwhile
+	sum   uint64   // checksum of the buffers
 }
 
-// needs is what a transfer needs: a capability of the endpoint, and rights to the memory on either side.
+// needs has what each operation needs: a capability of the endpoint, and rights to the local and remote memory.
 var needs = [...]struct {
 	caps          core.Caps
 	local, remote core.Access
@@ -47,20 +48,20 @@ var needs = [...]struct {
 
 func (t *transfer) is(op core.OpType) bool { return t.Call.Op() == op }
 
-// message says that it is a message, or a receive of one.
+// message reports whether the transfer is a message, or a receive of one.
 func (t *transfer) message() bool { return needs[t.Call.Op()].remote == 0 }
 
-// probes says that it is a receive that looks for a message that has come.
+// probes reports whether it is a receive that looks for a message that has arrived.
 func (t *transfer) probes() bool { return t.flags&(core.OpPeek|core.OpClaim|core.OpDiscard) != 0 }
 
-// multi says that it is a buffer for many messages.
+// multi reports whether it is a buffer for many messages.
 func (t *transfer) multi() bool { return t.flags&core.OpMultiRecv != 0 }
 
 func (t *transfer) misuse(err core.Errno, format string, args ...any) error {
 	return t.s.d.h.misuse(t.Call.String(), err, format, args...)
 }
 
-// begin checks t, and makes it ready to be posted.
+// begin checks t and prepares it for the post below.
 func (t *transfer) begin() error {
 	for _, step := range steps {
 		if err := step(t); err != nil {
@@ -82,7 +83,7 @@ func (t *transfer) begin() error {
 		t.s.d.mu.Unlock()
 	}
 	if dir.counted {
-		t.regions, t.lent = nil, false // the application may know by a counter that it has them back
+		t.regions, t.lent = nil, false // a counter may tell the application that the buffers are free
 		return nil
 	}
 	if t.sends = !t.Call.Receives() && !t.is(core.OpRead) && t.flags&core.OpInject == 0; t.sends {
@@ -94,7 +95,7 @@ func (t *transfer) begin() error {
 	return nil
 }
 
-// strip takes the provider's space off the front of messages (fi_getinfo(3), FI_MSG_PREFIX).
+// strip removes the provider's prefix from messages (fi_getinfo(3), FI_MSG_PREFIX).
 func (t *transfer) strip() error {
 	size := t.s.info.EP.MsgPrefixSize
 	if size == 0 || !t.message() || len(t.IOV) == 0 && t.probes() {
@@ -109,7 +110,7 @@ func (t *transfer) strip() error {
 	return nil
 }
 
-// lend checks what the provider is lent: buffers by their descriptors, and the context.
+// lend checks what the provider borrows: buffers, by their descriptors, and the context.
 func (t *transfer) lend() error {
 	d := t.s.d
 	if !t.Call.Inject() && (t.flags&core.OpInject == 0 || t.is(core.OpRead)) {
@@ -144,7 +145,7 @@ func (t *transfer) lend() error {
 	return nil
 }
 
-// post tracks t, and posts it below.
+// post tracks t and posts it below.
 func (t *transfer) post() error {
 	if t.tracked {
 		t.s.d.track(t)

@@ -2,5 +2,5 @@ package strict
 
 import "unsafe"
 
-// addressOf is the address of b's first byte: descriptors are checked against addresses, as an adapter does.
+// addressOf returns the address of b's first byte. Descriptors are checked against addresses, as in an adapter.
 func addressOf(b []byte) uint64 { return uint64(uintptr(unsafe.Pointer(unsafe.SliceData(b)))) }

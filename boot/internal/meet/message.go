@@ -6,33 +6,33 @@ import (
 	"fmt"
 )
 
-// Kind says what a message is.
+// Kind is the type of a message.
 type Kind byte
 
 const (
-	KindHello   Kind = 1 + iota // to rank 0: who I am
+	KindHello   Kind = 1 + iota // to rank 0: identity of the process
 	KindWelcome                 // from rank 0
-	KindFence                   // to rank 0: I am at the fence, and this is what I put
-	KindRelease                 // from rank 0: all are, and this is what they put
-	KindMissing                 // from rank 0: these are not
+	KindFence                   // to rank 0: at the fence, with the values that were put
+	KindRelease                 // from rank 0: all are at the fence, with all values
+	KindMissing                 // from rank 0: the ranks that are not at the fence
 	KindFail                    // either way: the job is over
-	KindBye                     // to rank 0: I leave
+	KindBye                     // to rank 0: the process leaves
 )
 
 // Limits.
 const (
 	MaxHello   = 4 << 10  // bytes of a first message
-	MaxMessage = 64 << 20 // bytes of any
+	MaxMessage = 64 << 20 // bytes of any message
 	maxRanks   = 1 << 20
 )
 
-// header is the length and the kind.
+// header is the size of length and kind, in bytes.
 const header = 5
 
-// magic begins a Hello. Its last byte is the version.
+// magic is the beginning of a Hello. Its last byte is the version.
 const magic = "gofabric boot 1"
 
-// Hello is who a process is.
+// Hello identifies a process.
 type Hello struct {
 	Rank, Size int
 	Job        string
@@ -44,17 +44,17 @@ type Entry struct {
 	Value []byte
 }
 
-// Fence is a process at its Round-th fence, which waits WaitMS milliseconds. As an answer, Release, WaitMS is 0.
+// Fence is a process at its Round-th fence. It waits WaitMS milliseconds. In the answer, Release, WaitMS is 0.
 type Fence struct {
 	Round   uint32
 	WaitMS  uint32
 	Entries []Entry
 }
 
-// Missing are the ranks that have not come.
+// Missing has the ranks that are not at the fence.
 type Missing struct{ Ranks []int }
 
-// Fail says why the job is over.
+// Fail has the reason for the end of the job.
 type Fail struct{ Text string }
 
 var errShort = errors.New("the message ends too early")
@@ -79,7 +79,7 @@ func appendText(b []byte, s string) []byte {
 	return append(binary.BigEndian.AppendUint32(b, uint32(len(s))), s...)
 }
 
-// Bytes is the message.
+// Bytes returns the message.
 func (h *Hello) Bytes() []byte {
 	b := append(begin(KindHello), magic...)
 	b = binary.BigEndian.AppendUint32(b, uint32(h.Rank))
@@ -87,7 +87,7 @@ func (h *Hello) Bytes() []byte {
 	return finish(appendText(b, h.Job))
 }
 
-// Bytes is the message, a Fence or a Release.
+// Bytes returns the message, a Fence or a Release.
 func (f *Fence) Bytes(k Kind) []byte {
 	n := 3 * 4
 	for i := range f.Entries {
@@ -104,7 +104,7 @@ func (f *Fence) Bytes(k Kind) []byte {
 	return finish(b)
 }
 
-// Bytes is the message.
+// Bytes returns the message.
 func (m *Missing) Bytes() []byte {
 	b := binary.BigEndian.AppendUint32(begin(KindMissing), uint32(len(m.Ranks)))
 	for _, r := range m.Ranks {
@@ -113,15 +113,15 @@ func (m *Missing) Bytes() []byte {
 	return finish(b)
 }
 
-// Bytes is the message.
+// Bytes returns the message.
 func (f *Fail) Bytes() []byte {
 	return finish(append(begin(KindFail), f.Text[:min(len(f.Text), MaxHello)]...))
 }
 
-// Plain is a message without a body: Welcome or Bye.
+// Plain returns a message without a body: Welcome or Bye.
 func Plain(k Kind) []byte { return finish(begin(k)) }
 
-// reader takes a body apart.
+// reader parses a body.
 type reader struct {
 	rest []byte
 	err  error
@@ -170,7 +170,7 @@ func ParseHello(body []byte) (*Hello, error) {
 	return h, nil
 }
 
-// ParseFence reads the body of a Fence or a Release. Values stay parts of body.
+// ParseFence reads the body of a Fence or a Release. The values refer to body.
 func ParseFence(body []byte) (*Fence, error) {
 	r := &reader{rest: body}
 	f := &Fence{Round: r.number(), WaitMS: r.number()}

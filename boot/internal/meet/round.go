@@ -6,25 +6,25 @@ import (
 	"slices"
 )
 
-// MaxJob bounds what all processes together put before a fence, bytes.
+// MaxJob bounds the values of all processes before a fence, in bytes.
 const MaxJob = MaxMessage - 1<<16
 
-// Rounds is what rank 0 knows of the fences of its job.
+// Rounds is rank 0's state of the fences of its job.
 type Rounds struct {
 	size    int
 	round   uint32
-	at      []bool // who is at the fence
+	at      []bool // ranks at the fence
 	count   int
 	entries map[string][]byte
 	bytes   int
 }
 
-// NewRounds is a job of size processes before its first fence.
+// NewRounds returns the state of a job of size processes before its first fence.
 func NewRounds(size int) *Rounds {
 	return &Rounds{size: size, at: make([]bool, size), entries: map[string][]byte{}}
 }
 
-// Arrive takes the fence of a rank. It returns the release of all when it was the last. An error ends the job.
+// Arrive handles the fence of a rank. For the last one it returns the release of all. An error ends the job.
 func (r *Rounds) Arrive(rank int, f *Fence) (*Fence, error) {
 	switch {
 	case rank < 0 || rank >= r.size:
@@ -69,11 +69,11 @@ func (r *Rounds) Missing() []int {
 	return list
 }
 
-// Here says whether a rank is at the fence.
+// Here reports whether a rank is at the fence.
 func (r *Rounds) Here(rank int) bool { return r.at[rank] }
 
-// Waiting says whether somebody is at the fence.
+// Waiting reports whether any rank is at the fence.
 func (r *Rounds) Waiting() bool { return r.count > 0 }
 
-// Round is the number of the next fence to be released.
+// Round returns the number of the next fence to be released.
 func (r *Rounds) Round() uint32 { return r.round }

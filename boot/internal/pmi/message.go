@@ -10,10 +10,10 @@ import (
 // Field is a name and its value.
 type Field struct{ Name, Value string }
 
-// Message is a command or an answer: fields, of which the first is cmd.
+// Message is a command or an answer: a list of fields. The first is cmd.
 type Message []Field
 
-// maxFields bounds the fields of a message that is parsed. The longest known has ten.
+// maxFields is the largest number of fields in a message. The longest known one has ten.
 const maxFields = 64
 
 // Get returns the value of the first field of a name, "" if there is none.
@@ -26,7 +26,7 @@ func (m Message) Get(name string) string {
 	return ""
 }
 
-// Has says whether there is a field of a name.
+// Has reports whether there is a field of a name.
 func (m Message) Has(name string) bool {
 	for _, f := range m {
 		if f.Name == name {
@@ -45,10 +45,10 @@ func (m Message) Number(name string, most int) (int, error) {
 	return n, nil
 }
 
-// ErrRefused: the launcher answered that it did not do it.
+// ErrRefused means that the launcher refused a command.
 var ErrRefused = errors.New("the launcher refused")
 
-// Check returns an error unless m is the answer called cmd, and a good one.
+// Check returns an error unless m is a successful answer with the command cmd.
 func (m Message) Check(cmd string) error {
 	if m.Get("cmd") != cmd {
 		return fmt.Errorf("the launcher answered %.80q where %s was expected", m.Get("cmd"), cmd)
@@ -60,14 +60,14 @@ func (m Message) Check(cmd string) error {
 	return nil
 }
 
-// MaxMessage bounds a message, bytes. Values have at most a kilobyte or so (get_maxes).
+// MaxMessage is the length of the longest message, in bytes. Values have at most about a kilobyte (get_maxes).
 const MaxMessage = 64 << 10
 
-// Dialect is how messages become bytes.
+// Dialect is the encoding of messages.
 type Dialect interface {
 	// Append appends the bytes of m.
 	Append(to []byte, m Message) []byte
-	// Next returns the first message in data, and how many bytes it is; 0 if the message is not complete.
+	// Next returns the first message in data and its length in bytes, 0 if the message is incomplete.
 	Next(data []byte) (Message, int, error)
 }
 
@@ -111,10 +111,10 @@ func (V1) Next(data []byte) (Message, int, error) {
 	return m, len(line) + 1, nil
 }
 
-// V2 is PMI-2: six characters that say how many bytes follow, and cmd=kvs-put;key=b;value=c; with semicolons in values doubled.
+// V2 is PMI-2: the length in six characters, then cmd=kvs-put;key=b;value=c; with semicolons in values doubled.
 type V2 struct{}
 
-// lengthBytes is the size of a frame's length. Hydra fills it up with spaces on the left, Slurm on the right.
+// lengthBytes is the size of a frame's length. Hydra pads it with spaces on the left, Slurm on the right.
 const lengthBytes = 6
 
 func (V2) Append(to []byte, m Message) []byte {
@@ -146,7 +146,7 @@ func (V2) Next(data []byte) (Message, int, error) {
 	return m, lengthBytes + int(n), nil
 }
 
-// parseFrame takes the body of a frame apart.
+// parseFrame parses the body of a frame.
 func parseFrame(body string) (Message, error) {
 	bad := func() (Message, error) {
 		return nil, fmt.Errorf("the launcher sent %.80q, which is not a message of PMI-2", body)

@@ -9,24 +9,27 @@ import (
 	"strings"
 )
 
-// Values and keys of any bytes, in what launchers carry: short texts without spaces, equals signs and semicolons.
+// This file encodes values and keys of any bytes for launchers, which accept short texts without spaces, equals
+// signs and semicolons.
 
-// MaxValue bounds a value, bytes.
+// MaxValue is the length of the largest value, in bytes.
 const MaxValue = 1 << 20
 
-// separator stands between a key and the number of a part. Keys do not have it.
+// separator is between a key and the number of a part. Keys do not contain it.
 const separator = "+"
 
-// partDigits is room for a separator and the number of a part.
+// partDigits is the room for a separator and the number of a part, in bytes.
 const partDigits = 7
 
-// minLen is the least that a launcher may allow for keys and values: MPICH demands of launchers more than that (PMI_KVS_Get_key_length_max).
+// minLen is the smallest limit that a launcher may have for keys and values. MPICH demands more
+// (PMI_KVS_Get_key_length_max).
 const minLen = 40
 
-// Limits are the longest key and value that a launcher takes, with the NUL at their end (get_maxes).
+// Limits are the lengths of the longest key and value that a launcher accepts, with the NUL at their end
+// (get_maxes).
 type Limits struct{ Key, Value int }
 
-// Check returns an error if nothing fits.
+// Check returns an error if the limits are too small for any value.
 func (l Limits) Check() error {
 	if l.Key < minLen || l.Value < minLen {
 		return fmt.Errorf("the launcher takes keys of %d and values of %d bytes, and %d is the least", l.Key, l.Value, minLen)
@@ -34,7 +37,7 @@ func (l Limits) Check() error {
 	return nil
 }
 
-// Name is the launcher's key of a key: itself if it fits, else its hash.
+// Name returns the launcher's key for a key: the key itself if it fits, else its hash.
 func (l Limits) Name(key string) string {
 	room := l.Key - 1 - partDigits
 	plain := key != "" && len(key) <= room
@@ -49,7 +52,7 @@ func (l Limits) Name(key string) string {
 	return name[:min(len(name), room)]
 }
 
-// Part is the launcher's key of the i-th part of a value whose key is name.
+// Part returns the launcher's key for the i-th part of a value whose key is name.
 func Part(name string, i int) string {
 	if i == 0 {
 		return name
@@ -57,7 +60,7 @@ func Part(name string, i int) string {
 	return name + separator + strconv.Itoa(i)
 }
 
-// ErrTooLong: a value has more than MaxValue bytes.
+// ErrTooLong means that a value has more than MaxValue bytes.
 var ErrTooLong = errors.New("the value is too long")
 
 // Split returns the parts of a value as texts. The first begins with the number of parts and a colon.
@@ -77,7 +80,7 @@ func (l Limits) Split(value []byte) ([]string, error) {
 	return parts, nil
 }
 
-// Count returns how many parts a value has by its first one.
+// Count returns the number of parts of a value from its first part.
 func (l Limits) Count(first string) (int, error) {
 	digits, _, ok := strings.Cut(first, ":")
 	n, err := strconv.Atoi(digits)
@@ -89,7 +92,7 @@ func (l Limits) Count(first string) (int, error) {
 	return n, nil
 }
 
-// Join puts the parts of a value together.
+// Join joins the parts of a value.
 func Join(parts []string) ([]byte, error) {
 	text := strings.Join(parts, "")
 	_, text, _ = strings.Cut(text, ":")

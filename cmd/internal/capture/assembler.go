@@ -24,7 +24,8 @@ type Sink interface {
 	End(t time.Time)
 }
 
-// Assembler puts the segments of TCP connections in order: repetitions are dropped, what comes early waits, within limits, for what comes before it.
+// Assembler puts the segments of TCP connections in order: repetitions are dropped, what comes early waits, within
+// limits, for what comes before it.
 type Assembler struct {
 	// Open is called for each direction when its first byte is seen. whole tells that this is the first byte there was.
 	Open func(src, dst netip.AddrPort, whole bool) Sink
@@ -196,7 +197,8 @@ func (a *Assembler) end(s *stream) {
 	}
 }
 
-// Flush ends all streams, in the order in which they began. It returns how many packets were ignored because there were too many connections.
+// Flush ends all streams, in the order in which they began. It returns how many packets were ignored because there
+// were too many connections.
 func (a *Assembler) Flush() (ignored int) {
 	for _, s := range a.order {
 		a.end(s)

@@ -9,7 +9,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// recorder is a Sink that keeps what it is told: data as it is, a lost byte as '?'.
+// recorder is a Sink that records its calls: data as it is, a lost byte as '?'.
 type recorder struct {
 	got   []byte
 	whole bool
@@ -84,7 +84,7 @@ func TestAssembler(t *testing.T) {
 	}
 }
 
-// Whatever is repeated, reordered, overlapped or lost: bytes come out at their place, once.
+// For any repetition, reordering, overlap or loss, each byte is delivered once and in its place.
 func TestAssemblerModel(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		stream := rapid.SliceOfN(rapid.ByteRange('a', 'z'), 1, 200).Draw(t, "stream")

@@ -32,8 +32,8 @@ type Packet struct {
 	Missing       int // bytes of payload that were sent and not captured (tcpdump -s)
 }
 
-// Link types of the registry that gopacket, which has 8 bits for them, does not know are given numbers that the registry uses for nothing that
-// carries IP.
+// Link types of the registry that gopacket, which has 8 bits for them, does not know are given numbers that the
+// registry uses for nothing that carries IP.
 const (
 	registrySLL2 = 276 // LINKTYPE_LINUX_SLL2: what tcpdump -i any writes
 	linkSLL2     = 255
@@ -52,8 +52,8 @@ func shortLink(registry uint32) uint8 {
 	return uint8(registry)
 }
 
-// decode finds addresses and payload in a frame. A frame of other protocols is no error. Frames are untrusted: whatever gopacket does with one, the
-// next is looked at all the same.
+// decode finds addresses and payload in a frame. A frame of another protocol is not an error. Frames are untrusted:
+// if gopacket panics on one, the next is looked at all the same.
 func decode(link uint8, data []byte, info gopacket.CaptureInfo) (p Packet, err error) {
 	defer func() {
 		if r := recover(); r != nil {

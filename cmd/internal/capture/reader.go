@@ -12,7 +12,8 @@ import (
 	"github.com/google/gopacket/pcapgo"
 )
 
-// maxFrame is the largest frame that is read, in bytes: above tcpdump's largest, and what offloads make of many packets.
+// maxFrame is the largest frame that is read, in bytes: above tcpdump's largest, and what offloads make of many
+// packets.
 const maxFrame = 1 << 20
 
 const classicHeader = 24 // bytes before the first packet of a pcap file
@@ -93,8 +94,8 @@ func (c *Reader) openNG(br *bufio.Reader) error {
 	return nil
 }
 
-// Next returns the next packet. io.EOF is the end of a whole file; any other error says where the file is damaged and nothing more can be read.
-// Frames that cannot be decoded are skipped and counted.
+// Next returns the next packet. io.EOF is the end of a whole file; any other error says where the file is damaged
+// and nothing more can be read. Frames that cannot be decoded are skipped and counted.
 func (c *Reader) Next() (Packet, error) {
 	for c.ended == nil {
 		data, info, link, err := c.read()

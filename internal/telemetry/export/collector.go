@@ -9,13 +9,13 @@ import (
 	"gofabric/internal/telemetry"
 )
 
-// prefix is what the names of all metrics begin with.
+// prefix is the prefix of all metric names.
 const prefix = "gofabric_"
 
-// labels are those of all metrics of a process.
+// labels are the labels of all metrics of a process.
 var labels = []string{"process", "pid"}
 
-// described is a metric of the table as Prometheus has it.
+// described is a metric of the table with its description for Prometheus.
 type described struct {
 	desc  *prometheus.Desc
 	kind  prometheus.ValueType
@@ -23,7 +23,7 @@ type described struct {
 	label bool
 }
 
-// descs are the metrics of the table, by name there.
+// descs has the metrics of the table by name.
 var descs = func() map[string]described {
 	m := map[string]described{}
 	for i := range telemetry.Metrics {
@@ -45,7 +45,7 @@ var descs = func() map[string]described {
 	return m
 }()
 
-// Name is what Prometheus calls a metric of the table.
+// Name returns the Prometheus name of a metric of the table.
 func Name(t *telemetry.Metric) string {
 	n := prefix + t.Name
 	if t.Unit != "" && t.Name != t.Unit && (len(n) < len(t.Unit)+1 || n[len(n)-len(t.Unit)-1:] != "_"+t.Unit) {
@@ -70,7 +70,7 @@ var (
 // collector is a prometheus.Collector.
 type collector struct{ src func() []*telemetry.Process }
 
-// New returns a collector of the processes that src knows at the time of a scrape.
+// New returns a collector of the processes that src returns at the time of a scrape.
 func New(src func() []*telemetry.Process) prometheus.Collector { return collector{src} }
 
 // Describe implements prometheus.Collector.

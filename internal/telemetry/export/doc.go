@@ -1,3 +1,3 @@
-// Package export makes Prometheus metrics of what processes tell of themselves. Their number is bounded by that of processes, providers and the table
-// telemetry.Metrics: endpoints and peers have no series of their own.
+// Package export makes Prometheus metrics of the reports of processes. The numbers of processes and providers and
+// the table telemetry.Metrics bound the number of metrics: endpoints and peers have no series of their own.
 package export

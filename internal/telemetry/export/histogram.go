@@ -10,18 +10,19 @@ import (
 	"gofabric/internal/telemetry"
 )
 
-// histogram is a native histogram with a few classic buckets beside it, for those who scrape text. M is the message that prometheus.Metric.Write fills: its package is
-// client_golang's business, so it has no name here.
+// histogram is a native histogram with a few classic buckets, for scrapers of the text format. M is the message that
+// prometheus.Metric.Write fills. Only client_golang imports its package, so that M has no name here.
 type histogram[M any] struct{ native, classic func(*M) error }
 
 func newBoth[M any](native, classic func(*M) error) histogram[M] {
 	return histogram[M]{native, classic}
 }
 
-// classicStep is how many native buckets one classic bucket covers: four, for it to be twice as wide as the one before, times two.
+// classicStep is the number of native buckets in one classic bucket: each classic bucket is four times as wide as the
+// one before.
 const classicStep = 2 << telemetry.Schema
 
-// newHistogram makes one of what a process timed.
+// newHistogram returns the histogram of a process' latencies.
 func newHistogram(h telemetry.Histogram, labels []string) (prometheus.Metric, error) {
 	positive, count := map[int]int64{}, uint64(0)
 	cumulative := map[float64]uint64{}

@@ -11,14 +11,16 @@ import (
 	"gofabric/internal/telemetry"
 )
 
-// How often a daemon is looked for while there is none, and how soon one that went away: then twice as long, and so on.
+// The pauses between searches for a daemon: while there is none, and after one has ended. The latter doubles each
+// time.
 const (
 	lookEvery  = 5 * time.Second
 	retryFirst = 100 * time.Millisecond
-	wordTime   = 5 * time.Second // for fabricd to take an answer
+	wordTime   = 5 * time.Second // for fabricd to read an answer
 )
 
-// Start starts a goroutine that answers the node's fabricd, and returns what ends it, soon; nil if there is not to be one (FABRICD_DIR=off).
+// Start starts a goroutine that answers the node's fabricd, and returns the function that ends it. The result is
+// nil if reports are disabled (FABRICD_DIR=off).
 func Start() (stop func()) {
 	if fabricd.Dirs() == nil {
 		return nil
@@ -31,7 +33,7 @@ func Start() (stop func()) {
 func run(ctx context.Context) {
 	for pause := lookEvery; ctx.Err() == nil; pause = min(2*pause, lookEvery) {
 		if path := fabricd.Find(fabricd.Stats); path != "" {
-			if talk(ctx, path) { // it may be back soon, or refuse again and again
+			if talk(ctx, path) { // it may restart soon, or refuse again
 				pause = retryFirst
 			}
 		}
@@ -39,7 +41,7 @@ func run(ctx context.Context) {
 	}
 }
 
-// sleep waits, or until ctx ends.
+// sleep waits for d, or until ctx ends.
 func sleep(ctx context.Context, d time.Duration) {
 	t := time.NewTimer(d)
 	defer t.Stop()
@@ -49,7 +51,7 @@ func sleep(ctx context.Context, d time.Duration) {
 	}
 }
 
-// talk answers the daemon until it goes away, or ctx ends; it tells whether the daemon has asked for anything.
+// talk answers the daemon until the connection or ctx ends. It reports whether the daemon has sent a request.
 func talk(ctx context.Context, path string) (asked bool) {
 	d := net.Dialer{Timeout: wordTime}
 	c, err := d.DialContext(ctx, "unix", path)
@@ -74,7 +76,7 @@ func talk(ctx context.Context, path string) (asked bool) {
 	}
 }
 
-// say sends a word; one that would be too long leaves out the details.
+// say sends an answer. If it would be too long, it omits the details.
 func say(c net.Conn, seq uint64, p *telemetry.Process) error {
 	c.SetWriteDeadline(time.Now().Add(wordTime))
 	err := WriteFrame(c, Reply{seq, p}, MaxFrame)

@@ -10,7 +10,7 @@ import (
 	"gofabric/internal/telemetry"
 )
 
-// A frame on the socket is its length, four bytes, the highest first, and as many bytes of JSON.
+// A frame on the socket is its length, four bytes in big-endian order, and as many bytes of JSON.
 //
 //	process                            fabricd
 //	Process, without figures    ->
@@ -19,19 +19,19 @@ import (
 //	                            <-     Request
 //	...
 
-// Request asks for the figures of now.
+// Request asks for the present figures.
 type Request struct {
 	Version int    `json:"version"`
 	Seq     uint64 `json:"seq"`
 }
 
-// Reply is what a process says; Seq is that of the Request, 0 of the first word.
+// Reply is an answer of a process. Seq is the Request's, 0 in the first message.
 type Reply struct {
 	Seq     uint64             `json:"seq"`
 	Process *telemetry.Process `json:"process"`
 }
 
-// MaxFrame is the longest frame from a process, bytes; MaxRequest from fabricd.
+// MaxFrame is the length of the longest frame from a process, in bytes. MaxRequest is that of fabricd's frames.
 const (
 	MaxFrame   = 1 << 20
 	MaxRequest = 4 << 10
@@ -39,7 +39,7 @@ const (
 
 var errTooLong = errors.New("the frame is too long")
 
-// WriteFrame writes v as a frame. One longer than limit is an error, and nothing is written.
+// WriteFrame writes v as a frame. If it is longer than limit, WriteFrame writes nothing and returns an error.
 func WriteFrame(w io.Writer, v any, limit int) error {
 	body, err := json.Marshal(v)
 	if err != nil {
@@ -53,10 +53,11 @@ func WriteFrame(w io.Writer, v any, limit int) error {
 	return err
 }
 
-// firstRoom is how much room a frame's body has before any of it has come.
+// firstRoom is the initial buffer for a frame's body, in bytes.
 const firstRoom = 4 << 10
 
-// ReadFrame reads a frame into v. It reads no more of the body than limit, and makes room only for what comes: twice as much as has come. r should be buffered.
+// ReadFrame reads a frame into v. It reads at most limit bytes of the body, and its buffer is at most twice as
+// large as the received part. r should be buffered.
 func ReadFrame(r io.Reader, v any, limit int) error {
 	var head [4]byte
 	if _, err := io.ReadFull(r, head[:]); err != nil {

@@ -22,7 +22,8 @@ func (silent) Observe(*telemetry.Observation) {}
 
 func (silent) Title() (provider, name string) { return "test", "silent" }
 
-// TestFrame: frames come back as they were; one too long, cut off, or without sense is an error, and takes no room that was not sent.
+// TestFrame: frames come back as they were; one too long, cut off, or without sense is an error, and takes no room
+// that was not sent.
 func TestFrame(t *testing.T) {
 	var b bytes.Buffer
 	if err := WriteFrame(&b, Request{1, 7}, 100); err != nil {
@@ -49,7 +50,8 @@ func TestFrame(t *testing.T) {
 	}
 }
 
-// TestAgent: a process with an open domain finds the daemon, answers it, finds it again when it was gone, and is quiet when the last domain closes.
+// TestAgent: a process with an open domain finds the daemon, answers it, finds it again when it was gone, and is
+// quiet when the last domain closes.
 func TestAgent(t *testing.T) {
 	dir := t.TempDir()
 	t.Setenv(fabricd.EnvDir, dir)

@@ -12,24 +12,24 @@ import (
 	"gofabric/internal/fabricd/api"
 )
 
-// maxRequest is the longest body of a request, bytes.
+// maxRequest is the longest body of a request, in bytes.
 const maxRequest = 1 << 20
 
 // Answer writes v as JSON.
 func Answer(w http.ResponseWriter, v any) {
 	w.Header().Set("Content-Type", "application/json")
-	_ = json.NewEncoder(w).Encode(v) // the client went away
+	_ = json.NewEncoder(w).Encode(v) // an error means that the client has closed the connection
 }
 
-// Refuse answers with an error; hint says what to do, and may be empty.
+// Refuse answers with an error. hint says what to do, and may be empty.
 func Refuse(w http.ResponseWriter, status int, hint, format string, args ...any) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
 	_ = json.NewEncoder(w).Encode(api.Error{Status: status, Message: fmt.Sprintf(format, args...), Hint: hint})
 }
 
-// Read decodes the request's body into v, strictly: unknown fields, more than one value, and what is not UTF-8 are errors. It answers itself if it returns
-// false.
+// Read decodes the request's body into v. Unknown fields, more than one value, and invalid UTF-8 are errors. If it
+// returns false, it has answered the request.
 func Read(w http.ResponseWriter, r *http.Request, v any) bool {
 	data, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxRequest))
 	if err == nil {

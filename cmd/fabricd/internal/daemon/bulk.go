@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// Requests with long bodies, and those for long answers, hold memory until a slow client is done. So few of them run at a time, of all users and of each; the others
-// wait, within bulkWait.
+// Requests with long bodies, and those with long answers, hold memory until a slow client is done. So only few of
+// them run at a time, of all users and of each. Others wait up to bulkWait.
 const (
 	bulkOfUser  = 16
 	bulkOfAll   = 64
@@ -17,16 +17,16 @@ const (
 	bulkMessage = "too many long requests of %s run, or wait for clients that are slow"
 )
 
-// bulk counts them.
+// bulk counts these requests.
 type bulk struct {
-	uid int // the daemon's
+	uid int // user id of the daemon
 	all chan struct{}
 
 	mu    sync.Mutex
 	users map[int]*share
 }
 
-// share is one user's, while it has requests that run or wait.
+// share is the share of one user, while the user has requests that run or wait.
 type share struct {
 	slots chan struct{}
 	uses  int
@@ -36,7 +36,8 @@ func newBulk(uid int) *bulk {
 	return &bulk{uid: uid, all: make(chan struct{}, bulkOfAll), users: map[int]*share{}}
 }
 
-// enter waits for a place; leave gives it back. refused says whose places are taken. Root and the daemon's own user take none of those of all.
+// enter waits for a place. leave frees it. If there is none in time, refused says whether the user's places or all
+// places are taken. Root and the daemon's own user do not need one of all users' places.
 func (b *bulk) enter(ctx context.Context, c Caller) (leave func(), refused string) {
 	ctx, cancel := context.WithTimeout(ctx, bulkWait)
 	defer cancel()
@@ -56,7 +57,8 @@ func (b *bulk) enter(ctx context.Context, c Caller) (leave func(), refused strin
 	return func() { <-b.all; <-s.slots; b.unuse(c.UID, s) }, ""
 }
 
-// take takes a place, and waits for one if there is none. A request whose context is done has one that is free: its client has said all, and may listen still.
+// take takes a place, and waits for one if necessary. It takes a free place even if the request's context has
+// ended, because a client that has sent everything may still read.
 func take(ctx context.Context, places chan struct{}) bool {
 	select {
 	case places <- struct{}{}:
@@ -91,7 +93,7 @@ func (b *bulk) unuse(uid int, s *share) {
 	}
 }
 
-// run runs a handler when there is a place for it.
+// run runs a handler when it has a place.
 func (b *bulk) run(w http.ResponseWriter, r *http.Request, h http.Handler) {
 	leave, refused := b.enter(r.Context(), CallerOf(r))
 	if refused != "" {
@@ -105,7 +107,7 @@ func (b *bulk) run(w http.ResponseWriter, r *http.Request, h http.Handler) {
 
 type bulkKey struct{}
 
-// bounded bounds requests with long bodies, and those that Bulk marks. CallerOf knows who sends them.
+// bounded bounds requests with long bodies, and those that Bulk marks. CallerOf identifies the user.
 func (b *bulk) bounded(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.ContentLength >= 0 && r.ContentLength <= maxSmall {
@@ -116,16 +118,16 @@ func (b *bulk) bounded(next http.Handler) http.Handler {
 	})
 }
 
-// Bulk is for handlers with long answers.
+// Bulk marks handlers with long answers.
 func Bulk(h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if b, ok := r.Context().Value(bulkKey{}).(*bulk); ok {
 			b.run(w, r, h)
 			return
 		}
-		h.ServeHTTP(w, r) // it has its place already
+		h.ServeHTTP(w, r) // it has a place already
 	})
 }
 
-// BulkFunc is Bulk.
+// BulkFunc is Bulk for functions.
 func BulkFunc(h http.HandlerFunc) http.HandlerFunc { return Bulk(h).ServeHTTP }

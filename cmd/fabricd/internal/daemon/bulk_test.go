@@ -14,7 +14,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// TestBulk: long requests have so many places of a user and of all; the others wait, and are told in the end. Root's are none of those of all.
+// TestBulk: long requests have so many places of a user and of all; the others wait, and are told in the end.
+// Root's are none of those of all.
 func TestBulk(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBulk(0)
@@ -100,7 +101,7 @@ func TestGuardRoot(t *testing.T) {
 	}
 }
 
-// TestSeldom: what others cause is logged a few times in a while, with how often it was not.
+// TestSeldom: messages that users cause are logged a few times in each period, with the number of omitted ones.
 func TestSeldom(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var text bytes.Buffer

@@ -6,17 +6,17 @@ import (
 	"net/http"
 )
 
-// Caller is who sent a request.
+// Caller is the sender of a request.
 type Caller struct {
-	UID, GID, PID int  // of a process of this node, as the kernel says (SO_PEERCRED, unix(7)); over TCP the uid that the token stands for, else -1
+	UID, GID, PID int  // of a process of this node, from the kernel (SO_PEERCRED, unix(7)); over TCP the uid of the token, else -1
 	Remote        bool // over TCP, with a token
-	Admin         bool // a token that may do what root may
+	Admin         bool // the token has the rights of root
 }
 
-// nobody is who has shown nothing yet.
+// nobody is a caller without credentials.
 var nobody = Caller{UID: -1, GID: -1, PID: -1, Remote: true}
 
-// Root reports whether the caller may do everything: root, the daemon's own user, or who has a token that says so.
+// Root reports whether the caller may do everything: root, the daemon's own user, or the owner of an admin token.
 func (c Caller) Root(daemonUID int) bool {
 	if c.Remote {
 		return c.Admin
@@ -26,7 +26,7 @@ func (c Caller) Root(daemonUID int) bool {
 
 type callerKey struct{}
 
-// CallerOf returns who sent r.
+// CallerOf returns the sender of r.
 func CallerOf(r *http.Request) Caller {
 	if c, ok := r.Context().Value(callerKey{}).(Caller); ok {
 		return c
@@ -34,19 +34,19 @@ func CallerOf(r *http.Request) Caller {
 	return nobody
 }
 
-// WithCaller returns a context of a request by c.
+// WithCaller returns the context of a request by c.
 func WithCaller(ctx context.Context, c Caller) context.Context {
 	return context.WithValue(ctx, callerKey{}, c)
 }
 
-// withCaller notes who is at the other end of a new connection.
+// withCaller adds the process at the other end of a new connection to its context.
 func withCaller(ctx context.Context, conn net.Conn) context.Context {
 	c, ok := conn.(*counted)
 	if !ok {
-		return ctx // TLS: the token says who
+		return ctx // TLS: the token identifies the caller
 	}
 	return WithCaller(ctx, c.caller)
 }
 
-// Peer asks the kernel who is at the other end of a Unix connection.
+// Peer returns the process at the other end of a Unix connection, as the kernel knows it.
 func Peer(conn net.Conn) (Caller, bool) { return credentials(conn) }

@@ -6,7 +6,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// credentials asks the kernel who opened the other end of a Unix connection (LOCAL_PEERCRED and LOCAL_PEERPID, unix(4)).
+// credentials returns the process at the other end of a Unix connection, as the kernel knows it (LOCAL_PEERCRED and
+// LOCAL_PEERPID, unix(4)).
 func credentials(conn net.Conn) (c Caller, ok bool) {
 	u, ok := conn.(*net.UnixConn)
 	if !ok {

@@ -6,7 +6,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// credentials asks the kernel who opened the other end of a Unix connection.
+// credentials returns the process at the other end of a Unix connection, as the kernel knows it (SO_PEERCRED,
+// unix(7)).
 func credentials(conn net.Conn) (c Caller, ok bool) {
 	u, ok := conn.(*net.UnixConn)
 	if !ok {

@@ -24,20 +24,21 @@ import (
 )
 
 const (
-	certificateDays = 825       // how long a certificate of the daemon's own making is valid; some clients refuse longer ones
-	renewDays       = 30        // before its end another one is made
-	recheck         = time.Hour // how often a daemon that runs looks whether it is time
+	certificateDays = 825       // validity of a certificate that the daemon makes; some clients refuse longer ones
+	renewDays       = 30        // a new one is made this many days before the end
+	recheck         = time.Hour // interval of this check in a running daemon
 )
 
-// identity is the certificate of the daemon's own making, for which nobody vouches: clients are given it, or accept it once. It is kept in the state folder, so
-// that they need to do so once only: tls.key has key and certificate, in one file so that they always belong together; tls.crt is a copy for clients.
+// identity is the self-signed certificate of the daemon. Clients get it as a file, or accept it once. The state
+// folder keeps it across restarts. tls.key has key and certificate in one file, so that they always match. tls.crt
+// is a copy for clients.
 type identity struct {
-	stateDir string // "off": in memory
+	stateDir string // "off": only in memory
 	log      *slog.Logger
 	now      func() time.Time
 
 	mu      sync.Mutex
-	hosts   []string // whom it is for
+	hosts   []string // hosts that the certificate is for
 	cert    *tls.Certificate
 	checked time.Time
 }
@@ -46,7 +47,8 @@ func newIdentity(stateDir string, log *slog.Logger) *identity {
 	return &identity{stateDir: stateDir, log: log, now: time.Now, hosts: []string{"localhost", "127.0.0.1", "::1"}}
 }
 
-// cover returns the certificate, after making it or another one if there is none for these hosts and the next weeks.
+// cover returns the certificate. It makes a new one if there is none that is valid for these hosts and the next
+// weeks.
 func (i *identity) cover(hosts ...string) (*tls.Certificate, error) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -79,13 +81,13 @@ func (i *identity) cover(hosts ...string) (*tls.Certificate, error) {
 			return nil, err
 		}
 		i.log.Error("the certificate cannot be renewed", "until", kept.Leaf.NotAfter, "error", err)
-		cert = kept // as long as it is valid
+		cert = kept // while it is valid
 	}
 	i.cert = cert
 	return cert, nil
 }
 
-// get is for tls.Config.GetCertificate, after cover. A certificate that cannot be renewed is shown as long as it is valid, and then still says whose it is.
+// get is for tls.Config.GetCertificate, after cover. A certificate that cannot be renewed is used until it expires.
 func (i *identity) get(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 	i.mu.Lock()
 	cert, due := i.cert, i.now().Sub(i.checked) >= recheck
@@ -101,12 +103,12 @@ func (i *identity) get(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 	return fresh, nil
 }
 
-// fits reports whether a certificate is for all hosts, and not near its end.
+// fits reports whether a certificate is for all hosts and not close to its end.
 func (i *identity) fits(leaf *x509.Certificate) bool {
 	return i.serves(leaf, i.now()) && i.serves(leaf, i.now().AddDate(0, 0, renewDays))
 }
 
-// serves reports whether a certificate is for all hosts at a time.
+// serves reports whether a certificate is valid for all hosts at a time.
 func (i *identity) serves(leaf *x509.Certificate, at time.Time) bool {
 	return at.After(leaf.NotBefore) && at.Before(leaf.NotAfter) &&
 		!slices.ContainsFunc(i.hosts, func(h string) bool { return leaf.VerifyHostname(h) != nil })
@@ -114,7 +116,7 @@ func (i *identity) serves(leaf *x509.Certificate, at time.Time) bool {
 
 func (i *identity) file(name string) string { return filepath.Join(i.stateDir, name) }
 
-// read returns the certificate that is kept; nil if there is none of any worth.
+// read returns the stored certificate, nil if there is no usable one.
 func (i *identity) read() (*tls.Certificate, error) {
 	if i.stateDir == "off" {
 		return nil, nil
@@ -141,7 +143,7 @@ func (i *identity) read() (*tls.Certificate, error) {
 	return &cert, nil
 }
 
-// write keeps the certificate.
+// write stores the certificate.
 func (i *identity) write(text []byte, cert *tls.Certificate) error {
 	if i.stateDir == "off" {
 		return nil
@@ -152,7 +154,7 @@ func (i *identity) write(text []byte, cert *tls.Certificate) error {
 	return i.publish(cert)
 }
 
-// publish writes the copy for clients, unless it is there: a process may have been killed between key and copy.
+// publish writes the copy for clients unless it exists: the process may have been killed between key and copy.
 func (i *identity) publish(cert *tls.Certificate) error {
 	text := certificatePEM(cert)
 	if there, err := os.ReadFile(i.file("tls.crt")); err == nil && bytes.Equal(there, text) {
@@ -161,7 +163,7 @@ func (i *identity) publish(cert *tls.Certificate) error {
 	return writeWhole(i.file("tls.crt"), text, 0o644)
 }
 
-// newCertificate makes a certificate for the hosts; text is it and its key, as PEM.
+// newCertificate returns a new certificate for the hosts. text has it and its key as PEM.
 func (i *identity) newCertificate() (text []byte, cert *tls.Certificate, err error) {
 	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -201,12 +203,12 @@ func (i *identity) newCertificate() (text []byte, cert *tls.Certificate, err err
 	return text, &pair, err
 }
 
-// certificatePEM is a certificate as clients take it.
+// certificatePEM returns a certificate in the form that clients take.
 func certificatePEM(c *tls.Certificate) []byte {
 	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: c.Leaf.Raw})
 }
 
-// fingerprint is a certificate's SHA-256 as browsers and openssl show it.
+// fingerprint returns a certificate's SHA-256 as browsers and openssl show it.
 func fingerprint(c *tls.Certificate) string {
 	sum := sha256.Sum256(c.Leaf.Raw)
 	return strings.ReplaceAll(fmt.Sprintf("% X", sum[:]), " ", ":")

@@ -99,8 +99,8 @@ func TestRenewal(t *testing.T) {
 	}
 }
 
-// TestCannotRenew: a daemon that starts when it is time for another certificate, but cannot write it, shows the old one as long as that is valid. What a killed process
-// left is in nobody's way.
+// TestCannotRenew: a daemon that starts when it is time for another certificate, but cannot write it, shows the old
+// one as long as that is valid. Files of a killed process do no harm.
 func TestCannotRenew(t *testing.T) {
 	dir, now := t.TempDir(), time.Now()
 	cover := func() (*tls.Certificate, error) {

@@ -11,17 +11,18 @@ import (
 	"gofabric/internal/fabricd"
 )
 
-// Config is what can be set by file, environment and flags, the later over the earlier. A flag --log-level is log-level in the file and FABRICD_LOG_LEVEL in the
-// environment; what is too much for a flag is in the file only.
+// Config has the settings of file, environment and flags. A later source has precedence. A flag --log-level is
+// log-level in the file and FABRICD_LOG_LEVEL in the environment. Settings that are too long for a flag are only in
+// the file.
 type Config struct {
 	Dir       string `yaml:"dir"`       // folder of the sockets
 	StateDir  string `yaml:"state-dir"` // folder of what outlives the daemon
 	LogLevel  string `yaml:"log-level"`
 	LogFormat string `yaml:"log-format"`
 
-	Page    string   `yaml:"page"`   // loopback TCP address of the page for this node's browsers; PageOn for the usual one; "" for none
+	Page    string   `yaml:"page"`   // loopback TCP address of the page for this node's browsers; PageOn for the usual one; "" for no page
 	Listen  string   `yaml:"listen"` // TCP address of the API; "" for none
-	Names   []string `yaml:"names"`  // of the node, that clients of Listen may ask for
+	Names   []string `yaml:"names"`  // names of the node in requests to Listen
 	TLSCert string   `yaml:"tls-cert"`
 	TLSKey  string   `yaml:"tls-key"`
 	Tokens  string   `yaml:"tokens"` // file of tokens
@@ -45,7 +46,7 @@ type Config struct {
 	EtcdPasswordFile string   `yaml:"etcd-password-file"`
 }
 
-// Flags adds a flag for each setting that has one, with the default as its value.
+// Flags adds a flag for each setting that has one. The default is its value.
 func (c *Config) Flags(fs *pflag.FlagSet) {
 	fs.StringVar(&c.Dir, "dir", fabricd.OwnDir(os.Getuid(), os.Getenv("XDG_RUNTIME_DIR"), os.TempDir()), "folder of the sockets")
 	fs.StringVar(&c.StateDir, "state-dir", "", "folder of what outlives the daemon; \"off\" keeps it in memory (default: /var/lib/fabricd for root, else below XDG_STATE_HOME; state/ below --dir if that is given)")
@@ -74,7 +75,7 @@ func (c *Config) Flags(fs *pflag.FlagSet) {
 	fs.StringVar(&c.EtcdPasswordFile, "etcd-password-file", "", "file of the password")
 }
 
-// fixed names the settings that a running daemon keeps though they are others in the configuration now.
+// fixed returns the names of changed settings that a running daemon cannot apply.
 func (c *Config) fixed(now *Config) (names []string) {
 	for _, s := range []struct {
 		name    string
@@ -101,7 +102,8 @@ func (c *Config) fixed(now *Config) (names []string) {
 	return names
 }
 
-// stateDir is where the state is if nobody says: by itself for a daemon whose sockets are somewhere of their own.
+// stateDir returns the default state folder. A daemon with its own folder for sockets has a state folder of its
+// own.
 func (c *Config) stateDir(ownDir bool) string {
 	switch {
 	case os.Getenv("STATE_DIRECTORY") != "": // systemd.exec(5)

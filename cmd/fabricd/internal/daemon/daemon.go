@@ -19,15 +19,15 @@ import (
 )
 
 const (
-	headerTimeout   = 10 * time.Second // a client may take to say what it wants
-	idleTimeout     = 2 * time.Minute  // a connection may do nothing
+	headerTimeout   = 10 * time.Second // for a client to send the header
+	idleTimeout     = 2 * time.Minute  // for a connection without requests
 	maxHeader       = 32 << 10         // bytes
-	shutdownTimeout = 2 * time.Second  // requests may take to end when the daemon does
+	shutdownTimeout = 2 * time.Second  // for requests to end when the daemon ends
 )
 
 // Daemon is a running fabricd.
 type Daemon struct {
-	Ready func(page *api.Page) // is called once requests are answered, with nil if the page was not asked for; nil: nobody is
+	Ready func(page *api.Page) // called when requests are answered, with nil if the page was not asked for; may be nil
 
 	site     *Site
 	all      []Part
@@ -35,17 +35,17 @@ type Daemon struct {
 	guard    *guard
 	doors    *doors
 	identity *identity
-	remote   *remote // --listen; nil: not asked for
+	remote   *remote // --listen; nil: not configured
 
 	pageMu     sync.Mutex
 	page       *remote // for browsers of this node; nil: closed
 	pageServer *http.Server
 
 	mu    sync.Mutex
-	parts []Part // those that run
+	parts []Part // the running parts
 }
 
-// New makes a daemon of parts, which start in this order and close in the opposite one.
+// New returns a daemon of parts. They start in this order and close in the opposite one.
 func New(c *Config, log *slog.Logger, parts ...Part) *Daemon {
 	return &Daemon{
 		site: &Site{Config: c, Log: log, Dir: c.Dir, Mux: NewMux(), Metrics: prometheus.NewRegistry(), public: map[string]bool{}},
@@ -56,7 +56,7 @@ func New(c *Config, log *slog.Logger, parts ...Part) *Daemon {
 	}
 }
 
-// Patterns are those of all requests that are answered, once Ready was called.
+// Patterns returns the patterns of all requests. It is valid after Ready was called.
 func (d *Daemon) Patterns() []string { return d.site.Mux.Patterns() }
 
 // Run starts the parts and serves until ctx ends.
@@ -107,7 +107,7 @@ func (d *Daemon) Run(ctx context.Context) (err error) {
 	return d.doors.serve(ctx)
 }
 
-// open opens the doors that there are from the start. Nobody is answered yet.
+// open opens the initial listeners. Requests wait until serve.
 func (d *Daemon) open(local net.Listener) error {
 	c, log := d.site.Config, d.site.Log
 	d.mu.Lock()
@@ -137,7 +137,7 @@ func (d *Daemon) open(local net.Listener) error {
 	return nil
 }
 
-// pulse returns if nobody holds the daemon up for ever.
+// pulse returns unless a lock of the daemon is held for ever.
 func (d *Daemon) pulse() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -151,7 +151,7 @@ func (d *Daemon) server(h http.Handler) *http.Server {
 		IdleTimeout:       idleTimeout,
 		MaxHeaderBytes:    maxHeader,
 
-		DisableGeneralOptionsHandler: true, // * is asked for as all else is
+		DisableGeneralOptionsHandler: true, // * is handled as any other request
 		ErrorLog:                     slog.NewLogLogger(d.site.Log.Handler(), slog.LevelDebug),
 	}
 }
@@ -168,7 +168,7 @@ func (d *Daemon) startParts(ctx context.Context) error {
 	return nil
 }
 
-// Reload gives all parts a changed configuration.
+// Reload passes a changed configuration to all parts.
 func (d *Daemon) Reload(c *Config) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -5,10 +5,10 @@ import (
 	"time"
 )
 
-// patience is how long a client may take to send a request, and to take its answer.
+// patience is the time that a client has to send a request, and to receive its answer.
 const patience = 30 * time.Second
 
-// withDeadlines bounds what a slow client costs: a connection for patience.
+// withDeadlines bounds the cost of a slow client: a connection for patience.
 func withDeadlines(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		Extend(w, 0)
@@ -16,10 +16,11 @@ func withDeadlines(next http.Handler) http.Handler {
 	})
 }
 
-// Extend gives a request that waits or streams time until d from now, and patience. A stream extends before each write.
+// Extend moves the deadlines of a request that waits or streams to d plus patience from now. A stream calls it
+// before each write.
 func Extend(w http.ResponseWriter, d time.Duration) {
 	c := http.NewResponseController(w)
 	end := time.Now().Add(d + patience)
-	_ = c.SetReadDeadline(end)  // a connection without deadlines
-	_ = c.SetWriteDeadline(end) // is none of net/http's server
+	_ = c.SetReadDeadline(end)  // fails on a connection without deadlines,
+	_ = c.SetWriteDeadline(end) // which net/http's server never has
 }

@@ -8,9 +8,10 @@ import (
 	"sync"
 )
 
-// doors are the listeners of the daemon, each with the server behind it: the Unix socket, --listen, and the page's port, which comes and goes.
+// doors has the listeners of the daemon, each with its server: the Unix socket, --listen, and the page's port,
+// which opens and closes on demand.
 type doors struct {
-	failed chan error // the first server that ended by itself
+	failed chan error // the first server that failed
 
 	mu       sync.Mutex
 	serving  bool
@@ -25,7 +26,7 @@ type door struct {
 
 func newDoors() *doors { return &doors{failed: make(chan error, 1), all: map[*http.Server]*door{}} }
 
-// open adds a listener. Who comes before serve waits.
+// open adds a listener. Clients that connect before serve wait.
 func (d *doors) open(s *http.Server, l net.Listener) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -40,7 +41,7 @@ func (d *doors) open(s *http.Server, l net.Listener) error {
 	return nil
 }
 
-// start is called with mu held.
+// start starts a server. mu is held.
 func (d *doors) start(s *http.Server) {
 	o := d.all[s]
 	o.ended = make(chan struct{})
@@ -49,13 +50,13 @@ func (d *doors) start(s *http.Server) {
 		if err := s.Serve(o.listener); !errors.Is(err, http.ErrServerClosed) {
 			select {
 			case d.failed <- err:
-			default: // another one was first
+			default: // another one failed first
 			}
 		}
 	}()
 }
 
-// serve answers until ctx ends or a server fails.
+// serve answers requests until ctx ends or a server fails.
 func (d *doors) serve(ctx context.Context) error {
 	d.mu.Lock()
 	d.serving = true
@@ -72,7 +73,7 @@ func (d *doors) serve(ctx context.Context) error {
 	}
 }
 
-// shut closes one door; what is under way behind it has shutdownTimeout to end.
+// shut closes one listener. Its requests have shutdownTimeout to end.
 func (d *doors) shut(s *http.Server) {
 	limit, cancel := context.WithTimeout(context.Background(), shutdownTimeout)
 	defer cancel()
@@ -90,13 +91,13 @@ func (d *doors) shutWithin(limit context.Context, s *http.Server) {
 	if s.Shutdown(limit) != nil {
 		s.Close()
 	}
-	o.listener.Close() // which a server that has not served does not know
+	o.listener.Close() // a server that has not served does not close it
 	if o.ended != nil {
 		<-o.ended
 	}
 }
 
-// close closes all doors, for good.
+// close closes all listeners for good.
 func (d *doors) close() {
 	limit, cancel := context.WithTimeout(context.Background(), shutdownTimeout)
 	defer cancel()

@@ -13,10 +13,10 @@ import (
 	"gofabric/internal/fabricd/api"
 )
 
-// guard bounds how many connections there are, of all users and of each, so that one cannot take them from the others. Root and the daemon's own user may have
-// as many as there are for all.
+// guard bounds the number of connections, of all users and of each, so that one user cannot occupy them all. Root
+// and the daemon's own user have no bound of their own.
 type guard struct {
-	uid     int // the daemon's
+	uid     int // user id of the daemon
 	refused prometheus.Counter
 
 	mu            sync.Mutex
@@ -45,14 +45,14 @@ func (g *guard) set(c *Config) {
 	g.total, g.ofUser = c.Connections, c.ConnectionsPerUser
 }
 
-// admit counts a connection, or says why not.
+// admit counts a connection, or returns the reason for a refusal.
 func (g *guard) admit(c Caller) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	switch {
-	case g.open >= g.total, !c.Root(g.uid) && g.open >= g.total-g.total/8: // the last ones are for who can do something about it
+	case g.open >= g.total, !c.Root(g.uid) && g.open >= g.total-g.total/8: // the last ones are reserved for root and the daemon's own user
 		return fmt.Errorf("%d connections are open, and no more are allowed", g.open)
-	case !c.Root(g.uid) && g.users[c.UID] >= g.ofUser: // all of a TCP port count as one user, -1 or -2
+	case !c.Root(g.uid) && g.users[c.UID] >= g.ofUser: // all clients of a TCP port count as one user, -1 or -2
 		return fmt.Errorf("uid %d has %d connections, and no more are allowed", c.UID, g.users[c.UID])
 	}
 	g.open++
@@ -69,14 +69,14 @@ func (g *guard) release(c Caller) {
 	}
 }
 
-// guarded is a listener whose connections are counted, and know who is at the other end.
+// guarded is a listener that counts its connections and identifies their peers.
 type guarded struct {
 	net.Listener
 	guard *guard
-	tcp   Caller // whom all count as of whom the kernel does not know
+	tcp   Caller // the user that clients count as if the kernel cannot identify them
 }
 
-// Accept is net.Listener's.
+// Accept implements net.Listener.
 func (l *guarded) Accept() (net.Conn, error) {
 	for {
 		conn, err := l.Listener.Accept()
@@ -96,18 +96,18 @@ func (l *guarded) Accept() (net.Conn, error) {
 	}
 }
 
-// turnAway says why and closes; over TCP it only closes, as TLS is not spoken yet.
+// turnAway sends the reason and closes the connection. Over TCP it only closes it, because TLS has not started.
 func turnAway(conn net.Conn, plain bool, why error) {
 	defer conn.Close()
 	if !plain {
 		return
 	}
 	body, _ := json.Marshal(api.Error{Status: http.StatusServiceUnavailable, Message: why.Error(), Hint: "close some, or raise connections and connections-per-user of fabricd"})
-	_ = conn.SetWriteDeadline(time.Now().Add(time.Second)) // a new socket has room for this
+	_ = conn.SetWriteDeadline(time.Now().Add(time.Second)) // the buffer of a new socket has room for this
 	_, _ = fmt.Fprintf(conn, "HTTP/1.1 503 Service Unavailable\r\nContent-Type: application/json\r\nConnection: close\r\nContent-Length: %d\r\n\r\n%s", len(body), body)
 }
 
-// counted is a connection that the guard knows of.
+// counted is a connection that the guard counts.
 type counted struct {
 	net.Conn
 	caller Caller
@@ -115,7 +115,7 @@ type counted struct {
 	once   sync.Once
 }
 
-// Close is net.Conn's.
+// Close implements net.Conn.
 func (c *counted) Close() error {
 	c.once.Do(func() { c.guard.release(c.caller) })
 	return c.Conn.Close()

@@ -15,8 +15,8 @@ import (
 	"gofabric/internal/fabricd"
 )
 
-// inherited are the sockets that systemd opened for the daemon (sd_listen_fds(3)), by the last elements of their paths. They outlive it, so that clients of a
-// daemon that is restarted wait instead of failing.
+// inherited has the sockets that systemd opened for the daemon (sd_listen_fds(3)), by the last elements of their
+// paths. They exist while the daemon restarts, so that clients wait instead of failing.
 type inherited map[string]*os.File
 
 func inherit(log *slog.Logger) inherited {
@@ -34,7 +34,8 @@ func inherit(log *slog.Logger) inherited {
 	return files
 }
 
-// Listen returns the listener of a stream socket for everybody in the daemon's folder: systemd's, or a new one in place of one that a dead daemon left behind.
+// Listen returns the listener of a stream socket in the daemon's folder, for all users: systemd's, or a new one in
+// place of a dead daemon's.
 func (s *Site) Listen(name string) (net.Listener, error) {
 	if f := s.inherited[name]; f != nil {
 		delete(s.inherited, name)
@@ -62,7 +63,8 @@ func (s *Site) Listen(name string) (net.Listener, error) {
 	return bind(path)
 }
 
-// own makes the folder this daemon's alone until disown: two that start at once would each take the other's sockets for dead ones.
+// own locks the folder for this daemon until disown: two daemons that start at the same time would take each
+// other's sockets for dead ones.
 func (s *Site) own() error {
 	if s.lock != nil {
 		return nil
@@ -85,7 +87,7 @@ func (s *Site) own() error {
 	return nil
 }
 
-// disown lets another daemon have the folder.
+// disown unlocks the folder.
 func (s *Site) disown() {
 	if s.lock != nil {
 		s.lock.Close()
@@ -93,7 +95,7 @@ func (s *Site) disown() {
 	}
 }
 
-// removeDead removes the socket that a dead daemon left behind, and nothing else.
+// removeDead removes a socket of a dead daemon, and nothing else.
 func removeDead(path string) error {
 	info, err := os.Lstat(path)
 	if errors.Is(err, os.ErrNotExist) {
@@ -109,17 +111,17 @@ func removeDead(path string) error {
 	if err == nil {
 		conn.Close()
 	}
-	if !errors.Is(err, unix.ECONNREFUSED) { // EAGAIN: somebody listens, but has no time (connect(2))
+	if !errors.Is(err, unix.ECONNREFUSED) { // EAGAIN: a process listens, but its queue is full (connect(2))
 		return fmt.Errorf("another program serves %s: stop it, or choose another folder with --dir", path)
 	}
 	return os.Remove(path)
 }
 
-// socketMode lets everybody connect, for which Linux asks for the right to write (unix(7)).
+// socketMode lets all users connect, which on Linux needs write permission (unix(7)).
 const socketMode = 0o666
 
-// bind makes a socket that has its mode from the moment that it has a name: bind(2) gives it what the umask leaves of 0777. There is no moment at which it has
-// another one, and no path that could be changed under a chmod(2).
+// bind makes a socket that has its mode from the first moment: bind(2) applies the umask to 0777. So it never has
+// another mode, and no chmod(2) acts on a path that could change.
 func bind(path string) (l net.Listener, err error) {
 	withUmask(0o777&^socketMode, func() { l, err = net.Listen("unix", path) })
 	return l, err
@@ -128,7 +130,7 @@ func bind(path string) (l net.Listener, err error) {
 // umasks is held while the process has another umask.
 var umasks sync.Mutex
 
-// withProcessUmask runs f with another umask, which the whole process has meanwhile.
+// withProcessUmask runs f with another umask, which applies to the whole process meanwhile.
 func withProcessUmask(mask int, f func()) {
 	umasks.Lock()
 	defer umasks.Unlock()
@@ -137,10 +139,10 @@ func withProcessUmask(mask int, f func()) {
 	f()
 }
 
-// closeInherited closes what no part took.
+// closeInherited closes the sockets that no part took.
 func (s *Site) closeInherited() {
 	for name, f := range s.inherited {
-		s.Log.Warn("a socket from systemd that nobody knows", "name", name)
+		s.Log.Warn("systemd passed a socket with an unknown name", "name", name)
 		f.Close()
 	}
 	clear(s.inherited)

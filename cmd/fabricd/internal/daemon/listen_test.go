@@ -53,7 +53,8 @@ func TestBusySocket(t *testing.T) {
 	}
 }
 
-// TestUmask: a socket has its mode whatever the umask; the umask stays what it was, and what others make meanwhile has theirs.
+// TestUmask: a socket has its mode with any umask; the umask stays what it was, and what others make meanwhile
+// has theirs.
 func TestUmask(t *testing.T) {
 	old := unix.Umask(0o027)
 	defer unix.Umask(old)

@@ -15,13 +15,13 @@ import (
 	"gofabric/internal/fabricd"
 )
 
-// EnvPrefix begins the names of the environment's settings.
+// EnvPrefix is the prefix of the settings in the environment.
 const EnvPrefix = "FABRICD_"
 
-// SystemConfig is the configuration file that is read if there is one and no other is named.
+// SystemConfig is the default configuration file. It need not exist.
 const SystemConfig = "/etc/fabricd.yaml"
 
-// Loader puts a configuration together, again at each SIGHUP.
+// Loader loads a configuration, again at each SIGHUP.
 type Loader struct {
 	File string // "" for SystemConfig, which need not be there
 	args *pflag.FlagSet
@@ -70,7 +70,7 @@ func (l *Loader) Load() (*Config, error) {
 	return c, c.check()
 }
 
-// set gives a setting its value, in place of what an earlier source gave it.
+// set sets a setting, in place of the value from an earlier source.
 func set(fs *pflag.FlagSet, f *pflag.Flag, v string) error {
 	if list, ok := f.Value.(pflag.SliceValue); ok {
 		var items []string
@@ -91,7 +91,7 @@ func text(f *pflag.Flag) string {
 	return f.Value.String()
 }
 
-// read decodes the file into c, and says which settings it has.
+// read decodes the file into c and returns the names of its settings.
 func (l *Loader) read(c *Config) (map[string]bool, error) {
 	path := l.File
 	if path == "" {
@@ -122,7 +122,7 @@ func (l *Loader) read(c *Config) (map[string]bool, error) {
 	return has, nil
 }
 
-// check refuses what cannot work.
+// check refuses settings that cannot work.
 func (c *Config) check() error {
 	switch {
 	case c.Dir == "" || c.Dir == "off":
@@ -146,14 +146,14 @@ func (c *Config) check() error {
 	return err
 }
 
-// isLoopback reports whether only this node reaches address, or there is none.
+// isLoopback reports whether only this node reaches address, or address is empty.
 func isLoopback(address string) bool {
 	host, _, err := net.SplitHostPort(address)
 	ip := net.ParseIP(host)
 	return address == "" || err == nil && ip != nil && ip.IsLoopback()
 }
 
-// Level is what is logged.
+// Level returns the log level.
 func (c *Config) Level() (level slog.Level, err error) {
 	if err := level.UnmarshalText([]byte(c.LogLevel)); err != nil {
 		return level, fmt.Errorf("log-level is debug, info, warn or error, not %q", c.LogLevel)

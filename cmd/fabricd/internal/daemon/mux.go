@@ -2,25 +2,25 @@ package daemon
 
 import "net/http"
 
-// Mux is a ServeMux that knows what was added.
+// Mux is a ServeMux that records its patterns.
 type Mux struct {
 	*http.ServeMux
 	patterns []string
 }
 
-// NewMux makes an empty one.
+// NewMux returns an empty Mux.
 func NewMux() *Mux { return &Mux{ServeMux: http.NewServeMux()} }
 
-// Handle is http.ServeMux's.
+// Handle implements http.ServeMux.
 func (m *Mux) Handle(pattern string, h http.Handler) {
 	m.ServeMux.Handle(pattern, h)
 	m.patterns = append(m.patterns, pattern)
 }
 
-// HandleFunc is http.ServeMux's.
+// HandleFunc implements http.ServeMux.
 func (m *Mux) HandleFunc(pattern string, f func(http.ResponseWriter, *http.Request)) {
 	m.Handle(pattern, http.HandlerFunc(f))
 }
 
-// Patterns are those that were added, in that order.
+// Patterns returns the patterns in the order in which they were added.
 func (m *Mux) Patterns() []string { return m.patterns }

@@ -8,7 +8,7 @@ import (
 	sd "github.com/coreos/go-systemd/v22/daemon"
 )
 
-// notify tells systemd how the daemon is (sd_notify(3)); without systemd nobody listens.
+// notify sends the daemon's state to systemd (sd_notify(3)). Without systemd it does nothing.
 func notify(log *slog.Logger, states ...string) {
 	for _, s := range states {
 		if _, err := sd.SdNotify(false, s); err != nil {
@@ -17,12 +17,13 @@ func notify(log *slog.Logger, states ...string) {
 	}
 }
 
-// reloading says that a reload begins, and when (Type=notify-reload, systemd.service(5)).
+// reloading announces a reload and its time (Type=notify-reload, systemd.service(5)).
 func reloading(log *slog.Logger) {
 	notify(log, sd.SdNotifyReloading+"\n"+sd.SdNotifyMonotonicUsec())
 }
 
-// feedWatchdog tells systemd that the daemon lives, as often as it wants to hear it (WatchdogSec=), as long as alive returns.
+// feedWatchdog tells systemd that the daemon is alive, at the interval that WatchdogSec= demands, as long as alive
+// returns.
 func feedWatchdog(ctx context.Context, log *slog.Logger, alive func()) {
 	every, err := sd.SdWatchdogEnabled(false)
 	if err != nil || every == 0 {

@@ -8,12 +8,13 @@ import (
 	"strings"
 )
 
-// Browsers send requests for any site that somebody looks at. What they say of it, no script can change: Origin (RFC 6454, RFC 9110 and Fetch, 3.2) and
-// Sec-Fetch-Site (W3C Fetch Metadata). A site whose name leads to this node (DNS rebinding) is of the same origin as what it asks for, and betrayed by Host, which
-// is its own name then.
+// A browser sends requests for any site that its user visits. It sends headers that no script can change: Origin
+// (RFC 6454, RFC 9110 and Fetch, 3.2) and Sec-Fetch-Site (W3C Fetch Metadata). If the name of a site resolves to
+// this node (DNS rebinding), the request has the same origin as the page, but its Host is the site's name.
 
-// fromPage refuses what a browser sends for any site but the daemon's page, and what is for a host by another name than names says. public says what is nobody's
-// secret: a link on another site may lead there, but no script of it may read it, as there are no CORS headers.
+// fromPage refuses requests of a browser for any site except the daemon's page, and requests whose Host is not
+// accepted by names. public is for answers that are not secret: a link on another site may lead there, but its
+// scripts cannot read them, as there are no CORS headers.
 func fromPage(names func(host string) bool, public func(*http.Request) bool, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if refuseHost(w, r, names) {
@@ -21,7 +22,7 @@ func fromPage(names func(host string) bool, public func(*http.Request) bool, nex
 		}
 		origin, site := r.Header.Values("Origin"), r.Header.Values("Sec-Fetch-Site")
 		own := func(o string) bool { return strings.EqualFold(o, "https://"+r.Host) }
-		same := func(s string) bool { return s == "same-origin" || s == "none" } // none: the user's own doing
+		same := func(s string) bool { return s == "same-origin" || s == "none" } // none: the user's own action
 		switch {
 		case !all(origin, own):
 			Refuse(w, http.StatusForbidden, "", "the Origin %.100q is not this daemon's: other sites may not ask it", origin)
@@ -33,7 +34,8 @@ func fromPage(names func(host string) bool, public func(*http.Request) bool, nex
 	})
 }
 
-// fromNoBrowser is for the Unix socket, which browsers do not open; somebody may have put a proxy before it, though, and would lend its rights to every site.
+// fromNoBrowser is for the Unix socket. Browsers do not open it, but a proxy before it would lend its rights to
+// every site.
 func fromNoBrowser(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if refuseHost(w, r, isPlain) {
@@ -49,7 +51,7 @@ func fromNoBrowser(next http.Handler) http.Handler {
 	})
 }
 
-// refuseHost refuses a Host that is not one of names, and reports whether it has. HTTP/1.0 may do without.
+// refuseHost refuses a Host that is not one of names, and reports whether it has. HTTP/1.0 requests may have none.
 func refuseHost(w http.ResponseWriter, r *http.Request, names func(host string) bool) bool {
 	if r.Host == "" && !r.ProtoAtLeast(1, 1) || names(hostOf(r.Host)) {
 		return false
@@ -58,7 +60,7 @@ func refuseHost(w http.ResponseWriter, r *http.Request, names func(host string) 
 	return true
 }
 
-// hostOf is a Host without its port and brackets.
+// hostOf returns a Host without its port and brackets.
 func hostOf(host string) string {
 	if h, _, err := net.SplitHostPort(host); err == nil {
 		return h
@@ -69,16 +71,16 @@ func hostOf(host string) string {
 	return host
 }
 
-// isPlain reports whether a host is no name that somebody else's DNS could answer for: an address, or a single word.
+// isPlain reports whether a foreign DNS server cannot answer for a host: it is an address or a single word.
 func isPlain(host string) bool { return isAddress(host) || !strings.Contains(host, ".") }
 
-// isAddress reports whether a host is an IP address: a browser has it from nobody's DNS.
+// isAddress reports whether a host is an IP address, which needs no DNS.
 func isAddress(host string) bool {
 	_, err := netip.ParseAddr(host)
 	return err == nil
 }
 
-// called reports whether a host is what one of the names says, however it is written (RFC 4343).
+// called reports whether a host is one of the names. Case does not matter (RFC 4343).
 func called(host string, names []string) bool {
 	return slices.ContainsFunc(names, func(n string) bool { return strings.EqualFold(strings.TrimSuffix(host, "."), n) })
 }

@@ -11,13 +11,14 @@ import (
 	"gofabric/internal/fabricd/api"
 )
 
-// Browsers do not open Unix sockets: they reach the page over TCP, with a token. A link carries it behind the #, which browsers send to nobody; the page keeps it
-// for its tab, and shows it with each request. The port is there only while somebody wants it: from the start with --page, or from PUT to DELETE of /v1/page.
+// Browsers do not open Unix sockets: they reach the page over TCP, with a token. The link has the token behind the
+// #, which browsers do not send. The page keeps it for its tab and sends it with each request. The port is open
+// only on demand: from the start with --page, or from PUT to DELETE of /v1/page.
 
-// PageOn asks for the page at the usual address, or, if another program has that, on any port.
+// PageOn opens the page at the usual address or, if another program uses that, at any port.
 const PageOn = "on"
 
-// pageAddress is always the same if it can be: Firefox keeps for each port which certificate was accepted.
+// pageAddress is constant if possible, because Firefox stores accepted certificates by port.
 const pageAddress = "127.0.0.1:7481"
 
 // openPage opens the page's port, unless it is open.
@@ -39,7 +40,7 @@ func (d *Daemon) openPage(address string) error {
 	return nil
 }
 
-// listenPage opens a port of loopback. Its token lives as long as the port is open.
+// listenPage opens a port of loopback. Its token is valid while the port is open.
 func listenPage(address string, g *guard, own *identity) (*remote, error) {
 	token, list, err := masterToken()
 	if err != nil {
@@ -65,7 +66,7 @@ func listenPage(address string, g *guard, own *identity) (*remote, error) {
 	return r, err
 }
 
-// closePage closes the page's port, if it is open, and ends what is under way there.
+// closePage closes the page's port, if it is open, and ends its requests.
 func (d *Daemon) closePage() {
 	d.pageMu.Lock()
 	defer d.pageMu.Unlock()
@@ -77,7 +78,7 @@ func (d *Daemon) closePage() {
 	d.page, d.pageServer = nil, nil
 }
 
-// where says where the page is.
+// where returns the page's address.
 func (d *Daemon) where() (*api.Page, error) {
 	cert, err := d.identity.cover()
 	if err != nil {
@@ -88,7 +89,7 @@ func (d *Daemon) where() (*api.Page, error) {
 	return &api.Page{Link: d.page.link(), Remote: d.remote.link(), Certificate: string(certificatePEM(cert)), SHA256: fingerprint(cert)}, nil
 }
 
-// servePage answers requests for /v1/page: GET says where the page is, PUT opens its port, DELETE closes it.
+// servePage answers requests for /v1/page: GET returns the page's address, PUT opens its port, DELETE closes it.
 func (d *Daemon) servePage(w http.ResponseWriter, r *http.Request) {
 	who := CallerOf(r)
 	if who.Remote || !who.Root(os.Getuid()) {

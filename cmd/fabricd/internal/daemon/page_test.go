@@ -95,7 +95,8 @@ func get(t *testing.T, p api.Page, link, path string, change func(*tls.Config)) 
 	return answer.StatusCode, string(text), err
 }
 
-// TestPage: the port is there from PUT to DELETE, for who trusts its certificate and has the token of the link; both are good for one opening.
+// TestPage: the port is there from PUT to DELETE, for who trusts its certificate and has the token of the link;
+// both are good for one opening.
 func TestPage(t *testing.T) {
 	_, c := run(t, config(t.TempDir()))
 	if p := page(t, c, "GET"); p.Link != "" || p.Remote != "" || p.SHA256 == "" {
@@ -136,7 +137,7 @@ func TestPage(t *testing.T) {
 	}
 }
 
-// TestPageTLS: only TLS 1.3, and HTTP/1.1 in it; who speaks plainly is told.
+// TestPageTLS: only TLS 1.3, and HTTP/1.1 in it; a client without TLS gets an answer that says so.
 func TestPageTLS(t *testing.T) {
 	_, c := run(t, config(t.TempDir()))
 	p := page(t, c, "PUT")
@@ -159,7 +160,8 @@ func TestPageTLS(t *testing.T) {
 	}
 }
 
-// TestPageTaken: where another program has the usual port, the page has any; an address that was named is the one or none.
+// TestPageTaken: where another program has the usual port, the page has any; an address that was named is the one
+// or none.
 func TestPageTaken(t *testing.T) {
 	one, c := run(t, config(t.TempDir()))
 	page(t, c, "PUT")
@@ -181,7 +183,8 @@ func TestPageTaken(t *testing.T) {
 	}
 }
 
-// TestPageAtOnce: many ask to open and to close at once, also while the daemon ends; all of them are answered, and no port is left.
+// TestPageAtOnce: many ask to open and to close at once, also while the daemon ends; all of them are answered, and
+// no port is left.
 func TestPageAtOnce(t *testing.T) {
 	dir := t.TempDir()
 	ctx, cancel := context.WithCancel(t.Context())

@@ -11,18 +11,19 @@ import (
 	"sync/atomic"
 )
 
-// remote is a side of the daemon over TCP: TLS, and a token with every request. There are two: --listen, and the page's.
+// remote is the API over TCP: TLS, and a token with every request. There are two: --listen, and the page's.
 type remote struct {
-	address     string // as it was asked for
+	address     string // as in the configuration
 	page        bool   // for browsers of this node
 	tokens      atomic.Pointer[tokens]
 	own         atomic.Pointer[string]          // the daemon's own token; "" if it has none
-	names       atomic.Pointer[[]string]        // that clients may ask for; besides, addresses and what the certificate is for
+	names       atomic.Pointer[[]string]        // names that requests may have, besides addresses and the certificate's names
 	certificate atomic.Pointer[tls.Certificate] // nil: the daemon's own
 	listener    net.Listener
 }
 
-// listen opens the port. HTTP/1.1 alone: with HTTP/2 a connection, which the guard counts, would be hundreds of requests at once.
+// listen opens the port, for HTTP/1.1 only: with HTTP/2 a connection, which the guard counts, could have hundreds
+// of requests at once.
 func (r *remote) listen(g *guard, own *identity) error {
 	l, err := net.Listen("tcp", r.address)
 	if err != nil {
@@ -41,7 +42,8 @@ func (r *remote) listen(g *guard, own *identity) error {
 	return nil
 }
 
-// asOne is the user whom all clients of this side count as: those of --listen keep no browser of the node from the page, nor the other way round.
+// asOne returns the user that all clients of this port count as. So the clients of --listen and the browsers of the
+// node cannot use up each other's connections.
 func (r *remote) asOne() Caller {
 	c := nobody
 	if r.page {
@@ -50,7 +52,7 @@ func (r *remote) asOne() Caller {
 	return c
 }
 
-// listenRemote opens the side that --listen asks for.
+// listenRemote opens the port of --listen.
 func listenRemote(c *Config, g *guard, own *identity) (*remote, error) {
 	r := &remote{address: c.Listen}
 	if err := r.load(c, own); err != nil {
@@ -84,7 +86,7 @@ func (r *remote) load(c *Config, own *identity) error {
 	return nil
 }
 
-// tokens reads the tokens that are valid, and the daemon's own if it is one of them.
+// tokens returns the valid tokens, and the daemon's own if it is one of them.
 func (c *Config) tokens() (tokens, string, error) {
 	if c.Tokens == "" {
 		return ownToken(c.StateDir)
@@ -93,7 +95,7 @@ func (c *Config) tokens() (tokens, string, error) {
 	return list, "", err
 }
 
-// host is what clients call this side's host.
+// host returns the name that clients use for this port's host.
 func (r *remote) host() string {
 	host, _, _ := net.SplitHostPort(r.address)
 	if ip := net.ParseIP(host); host == "" || ip != nil && ip.IsUnspecified() {
@@ -102,13 +104,13 @@ func (r *remote) host() string {
 	return host
 }
 
-// ownNames are what clients call this side beside addresses.
+// ownNames returns the names that clients use for this port besides addresses.
 func (r *remote) ownNames(more ...string) []string {
 	node, _ := os.Hostname()
 	return append([]string{"localhost", r.host(), node}, more...)
 }
 
-// isCalled reports whether this side is asked for by such a name.
+// isCalled reports whether host is one of this port's names.
 func (r *remote) isCalled(host string) bool {
 	if isAddress(host) || called(host, *r.names.Load()) {
 		return true
@@ -117,7 +119,8 @@ func (r *remote) isCalled(host string) bool {
 	return c != nil && c.Leaf.VerifyHostname(host) == nil
 }
 
-// link opens the page with the daemon's own token, where it has one; else people type theirs. "" if nobody listens.
+// link returns the page's link with the daemon's own token. Without such a token users type theirs. It is "" if the
+// port is closed.
 func (r *remote) link() string {
 	if r == nil {
 		return ""
@@ -130,8 +133,8 @@ func (r *remote) link() string {
 	return u.String()
 }
 
-// authorize lets those pass who show a token with the right to do what they ask for. What browsers send by themselves, cookies and passwords that they keep,
-// is no token: another site's page cannot make one send it.
+// authorize passes requests on that have a token with the right for them. Cookies and passwords, which browsers
+// send by themselves, are not tokens: a page of another site cannot make a browser send a token.
 func (r *remote) authorize(s *Site) http.Handler {
 	return fromPage(r.isCalled, s.isPublic, http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		w.Header().Set("X-Content-Type-Options", "nosniff")
@@ -153,7 +156,7 @@ func (r *remote) authorize(s *Site) http.Handler {
 	}))
 }
 
-// shown is the token that a request carries.
+// shown returns the token of a request.
 func shown(r *http.Request) string {
 	token, _ := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
 	return token

@@ -7,14 +7,15 @@ import (
 	"time"
 )
 
-// Seldom logs what users can cause as often as they like: at most seldomLines of each in seldomTime, so that they fill no disk; the next line says how many were left out.
+// Seldom logs messages that users can cause at any rate: at most seldomLines for each user in seldomTime, so that a
+// user cannot fill the disk. The next line has the number of omitted ones.
 type Seldom struct {
 	mu    sync.Mutex
 	since time.Time
 	users map[int]*said
 }
 
-// said is what was logged of a user since, and what was not, since ever.
+// said counts the lines that were logged for a user in this period, and those that were omitted in all.
 type said struct{ lines, left int }
 
 const (
@@ -22,7 +23,7 @@ const (
 	seldomTime  = 10 * time.Second
 )
 
-// Log logs a line that a user has caused, or leaves it out.
+// Log logs a line that a user has caused, or omits it.
 func (s *Seldom) Log(log *slog.Logger, uid int, level slog.Level, message string, args ...any) {
 	if !log.Enabled(context.Background(), level) {
 		return

@@ -8,8 +8,8 @@ import (
 	"gofabric/internal/fabricd"
 )
 
-// checkState refuses a state folder into which others may put files: the token with all rights is read from there, and the key of the certificate. One that is not
-// there is made by who needs it, for this user alone.
+// checkState refuses a state folder into which other users may put files, because it has the token with all rights
+// and the key of the certificate. Its user creates a missing folder, for this user alone.
 func checkState(dir string) error {
 	if dir == "off" {
 		return nil

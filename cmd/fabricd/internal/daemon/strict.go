@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// strict has every refusal be an api.Error, those too that net/http writes as text, and refuses paths that net/http would tidy up by sending the client
-// elsewhere: to another name than the one it meant.
+// strict turns every refusal into an api.Error, including those that net/http writes as text. It refuses paths that
+// net/http would clean and redirect, because the client would then reach another name than the one it meant.
 func strict(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if p := r.URL.EscapedPath(); !isClean(p) {
@@ -17,7 +17,7 @@ func strict(next http.Handler) http.Handler {
 	})
 }
 
-// isClean reports whether a path has no empty elements, but for the last, and none of one or two dots.
+// isClean reports whether a path has no empty elements, except the last, and no elements "." or "..".
 func isClean(path string) bool {
 	inner, ok := strings.CutPrefix(path, "/")
 	if !ok || inner == "" {
@@ -35,14 +35,14 @@ func isClean(path string) bool {
 type refusals struct {
 	http.ResponseWriter
 	request *http.Request
-	status  int // of an error whose text has not come yet
+	status  int // of an error whose text has not been written yet
 	done    bool
 }
 
 // Unwrap is for http.ResponseController.
 func (w *refusals) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
-// WriteHeader is http.ResponseWriter's.
+// WriteHeader implements http.ResponseWriter.
 func (w *refusals) WriteHeader(status int) {
 	if status >= 400 && strings.HasPrefix(w.Header().Get("Content-Type"), "text/plain") {
 		w.status = status
@@ -51,7 +51,7 @@ func (w *refusals) WriteHeader(status int) {
 	w.ResponseWriter.WriteHeader(status)
 }
 
-// Write is http.ResponseWriter's.
+// Write implements http.ResponseWriter.
 func (w *refusals) Write(b []byte) (int, error) {
 	switch {
 	case w.status == 0:

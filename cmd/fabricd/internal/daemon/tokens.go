@@ -16,7 +16,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Token is an entry of the file of tokens. The token itself is not in it, only its SHA-256: it has 256 random bits, so nothing slower is needed.
+// Token is an entry of the token file. It has the SHA-256 of the token, not the token itself. A token has 256
+// random bits, so that a slow hash is not needed.
 type Token struct {
 	Name   string   `yaml:"name"`
 	SHA256 string   `yaml:"sha256"`
@@ -27,7 +28,7 @@ type Token struct {
 	read, write, admin bool
 }
 
-// NewToken makes a token, and the entry for it.
+// NewToken returns a new token and its entry.
 func NewToken(name string, uid int, rights ...string) (token string, t Token) {
 	var b [32]byte
 	rand.Read(b[:]) // never fails (crypto/rand)
@@ -35,10 +36,10 @@ func NewToken(name string, uid int, rights ...string) (token string, t Token) {
 	return token, Token{Name: name, SHA256: digestOf(token), Rights: rights, UID: &uid}
 }
 
-// tokens are those that are valid.
+// tokens are the valid ones.
 type tokens []Token
 
-// readTokens reads the file of tokens.
+// readTokens reads the token file.
 func readTokens(path string) (tokens, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -67,7 +68,7 @@ func readTokens(path string) (tokens, error) {
 	return list, nil
 }
 
-// Check checks an entry and makes it ready for use.
+// Check checks an entry and prepares it for use.
 func (t *Token) Check() error {
 	digest, err := hex.DecodeString(t.SHA256)
 	if err != nil || len(digest) != len(t.digest) {
@@ -97,7 +98,7 @@ func (t *Token) Check() error {
 	return nil
 }
 
-// find returns the entry of a token. Its time says nothing about which digests are near.
+// find returns the entry of a token. Its running time reveals nothing about similar digests.
 func (list tokens) find(token string) (found *Token) {
 	digest := sha256.Sum256([]byte(token))
 	for i := range list {
@@ -108,7 +109,7 @@ func (list tokens) find(token string) (found *Token) {
 	return found
 }
 
-// caller is who a token stands for.
+// caller returns the caller that a token stands for.
 func (t *Token) caller() Caller {
 	c := nobody
 	c.Admin = t.admin
@@ -118,10 +119,11 @@ func (t *Token) caller() Caller {
 	return c
 }
 
-// ownTokenFile is where the token is that the daemon made for itself.
+// ownTokenFile is the path of the token that the daemon made for itself.
 func ownTokenFile(stateDir string) string { return filepath.Join(stateDir, "token") }
 
-// ownToken reads the daemon's own token, or makes it. It may do everything. Without a state folder nobody could know it.
+// ownToken reads or makes the daemon's own token, which has all rights. Without a state folder there is none, as no
+// user could read it.
 func ownToken(stateDir string) (tokens, string, error) {
 	if stateDir == "off" {
 		return nil, "", errors.New("TCP without a state folder needs a file of tokens: --tokens")
@@ -146,7 +148,7 @@ func ownToken(stateDir string) (tokens, string, error) {
 	return list, token, list[0].Check()
 }
 
-// masterToken makes a token that may do everything.
+// masterToken makes a token with all rights.
 func masterToken() (string, tokens, error) {
 	token, entry := NewToken("own", os.Getuid(), "read", "write", "admin")
 	err := entry.Check()
@@ -158,8 +160,8 @@ func digestOf(token string) string {
 	return hex.EncodeToString(digest[:])
 }
 
-// writeWhole writes a file, whole or not at all, and returns when it is on disk: what somebody was told of it outlives the machine. What it leaves when the process is
-// killed the next one replaces.
+// writeWhole writes a file atomically, and returns when it is on disk, so that a client may rely on it. If the
+// process is killed, the next call replaces the rest that it leaves.
 func writeWhole(path string, data []byte, mode os.FileMode) error {
 	dir := filepath.Dir(path)
 	if err := os.MkdirAll(dir, 0o700); err != nil {

@@ -49,7 +49,8 @@ func TestTokenFiles(t *testing.T) {
 	}
 }
 
-// TestOwnToken: the daemon's own token is kept; one that others may read is not used, one of which only a part is there is made anew.
+// TestOwnToken: the daemon's own token is kept; one that others may read is not used, one of which only a part is
+// there is made anew.
 func TestOwnToken(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "state")
 	path := ownTokenFile(dir)

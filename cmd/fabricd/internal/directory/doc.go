@@ -1,2 +1,3 @@
-// Package directory is the part of the daemon that keeps names, a job's values and its fences: the API routes, over a store.Store.
+// Package directory is the part of the daemon that keeps names, and the values and fences of jobs. It has the API
+// routes, on top of a store.Store.
 package directory

@@ -33,7 +33,7 @@ func (p *Part) arrive(w http.ResponseWriter, r *http.Request) {
 	case err != nil:
 		refuse(w, err)
 		return
-	case len(name) > store.MaxKey-64: // what the arrival's key has beside the name
+	case len(name) > store.MaxKey-64: // an arrival's key has these bytes besides the name
 		refuse(w, fmt.Errorf("%w name: %d bytes, more than %d for a fence", store.ErrInvalid, len(name), store.MaxKey-64))
 		return
 	case in.Size < 1 || in.Size > maxRanks || in.Rank < 0 || in.Rank >= in.Size:
@@ -52,11 +52,11 @@ func (p *Part) arrive(w http.ResponseWriter, r *http.Request) {
 	daemon.Answer(w, out)
 }
 
-// come notes an arrival, and waits for the others.
+// come records an arrival, and waits for the others.
 func (p *Part) come(ctx context.Context, who store.Caller, id fenceID, rank int, generation *int, wait time.Duration) (api.Arrived, error) {
 	g := p.fences.open(id)
 	if generation != nil {
-		if *generation < 0 || *generation > g+1 { // this node may not have heard yet that the one before is complete
+		if *generation < 0 || *generation > g+1 { // this node may not know yet that the generation before is complete
 			return api.Arrived{}, fmt.Errorf("%w generation %d of %v: %d is open", store.ErrInvalid, *generation, id, g)
 		}
 		g = *generation
@@ -67,7 +67,7 @@ func (p *Part) come(ctx context.Context, who store.Caller, id fenceID, rank int,
 		if _, err := p.store.Put(limit, who, store.Request{Kind: store.Fences, Key: id.key(g, rank), TTL: fenceTTL, Private: true}); err != nil {
 			return api.Arrived{}, err
 		}
-		p.fences.learn(store.Put, id.key(g, rank)) // before the store's watch says so
+		p.fences.learn(store.Put, id.key(g, rank)) // before the store's watch reports it
 	}
 	limit, cancel := context.WithTimeout(ctx, wait)
 	defer cancel()

@@ -13,7 +13,7 @@ import (
 	"gofabric/cmd/fabricd/internal/directory/store"
 )
 
-// fenceID is what a fence is known by: users have fences of their own.
+// fenceID identifies a fence. Each user has fences of their own.
 type fenceID struct {
 	uid, size int
 	name      string
@@ -21,17 +21,18 @@ type fenceID struct {
 
 func (id fenceID) String() string { return fmt.Sprintf("fence %q of %d", id.name, id.size) }
 
-// key is where the store keeps that a rank came: uid/size/generation/length of the name/name/rank.
+// key returns the store's key for the arrival of a rank: uid/size/generation/length of the name/name/rank.
 func (id fenceID) key(generation, rank int) string {
 	return fmt.Sprintf("%s%d", id.prefix(generation), rank)
 }
 
-// prefix begins the keys of a generation, and no others: names have slashes, so without its length one name could begin another.
+// prefix returns the prefix of the keys of one generation. Names have slashes: without the length, one name could
+// be a prefix of another.
 func (id fenceID) prefix(generation int) string {
 	return fmt.Sprintf("%d/%d/%d/%d/%s/", id.uid, id.size, generation, len(id.name), id.name)
 }
 
-// parseArrival is key's opposite.
+// parseArrival is the inverse of key.
 func parseArrival(key string) (id fenceID, generation, rank int, ok bool) {
 	parts := strings.Split(key, "/")
 	n := len(parts)
@@ -51,8 +52,9 @@ func parseArrival(key string) (id fenceID, generation, rank int, ok bool) {
 	return id, generation, rank, len(id.name) == numbers[3] && id.size > 0 && id.size <= maxRanks && rank >= 0 && rank < id.size && generation >= 0
 }
 
-// fences knows who came. It learns that from the store's changes, so that it does not matter to which daemon of a cluster a rank came. The last complete generation
-// stays in the store until the next one is complete, so that a daemon that starts knows which one is open.
+// fences has the arrivals at fences. It learns them from the store's changes, so that ranks may arrive at any
+// daemon of a cluster. The last complete generation stays in the store until the next one is complete, so that a
+// new daemon knows the open one.
 type fences struct {
 	store store.Store
 	log   *slog.Logger
@@ -60,12 +62,12 @@ type fences struct {
 
 	mu    sync.Mutex
 	known map[fenceID]*fence
-	err   error // the watch ended: nobody will hear of arrivals
+	err   error // the watch ended: no further arrivals are reported
 }
 
-// fence is what is known of one.
+// fence is the state of a fence.
 type fence struct {
-	complete    int // the last complete generation; -1
+	complete    int // last complete generation; -1 for none
 	generations map[int]*generation
 }
 
@@ -86,10 +88,10 @@ func newFences(ctx context.Context, s store.Store, log *slog.Logger) (*fences, e
 	return f, nil
 }
 
-// asDaemon is who the daemon is to the store.
+// asDaemon returns the daemon as a caller of the store.
 func asDaemon() store.Caller { return store.Caller{UID: os.Getuid(), All: true} }
 
-// list learns what the store has, and what it no longer has, and returns a watch of what follows.
+// list reads the arrivals in the store, forgets those that are gone, and returns a watch of further changes.
 func (f *fences) list(ctx context.Context) (store.Watcher, error) {
 	after := ""
 	there := map[string]bool{}
@@ -114,7 +116,7 @@ func (f *fences) list(ctx context.Context) (store.Watcher, error) {
 	}
 }
 
-// follow learns what happens. It is quick, but the history is bounded: if it falls behind, it lists again.
+// follow reads changes. The history is bounded: if follow falls behind, it lists again.
 func (f *fences) follow(ctx context.Context, w store.Watcher) {
 	for {
 		events, _, err := w.Next(ctx)
@@ -148,7 +150,7 @@ func (f *fences) becomeDeaf(err error) {
 
 func (f *fences) wait() { f.work.Wait() }
 
-// learn takes up a change.
+// learn applies a change.
 func (f *fences) learn(t store.EventType, key string) {
 	id, n, rank, ok := parseArrival(key)
 	if !ok {
@@ -162,7 +164,7 @@ func (f *fences) learn(t store.EventType, key string) {
 	}
 	fence, g := f.at(id, n)
 	g.came[rank] = struct{}{}
-	if n < fence.complete && len(g.came) == 1 { // nobody removed it, or removing it failed
+	if n < fence.complete && len(g.came) == 1 { // it was not removed, or the removal failed
 		f.work.Go(func() { f.remove(id, n) })
 	}
 	if len(g.came) < id.size || n <= fence.complete {
@@ -171,7 +173,7 @@ func (f *fences) learn(t store.EventType, key string) {
 	f.becomeComplete(id, fence, n)
 }
 
-// becomeComplete lets those who wait for generation n go, and forgets older ones.
+// becomeComplete releases the waits for generation n, and forgets older ones.
 func (f *fences) becomeComplete(id fenceID, fence *fence, n int) {
 	for k, g := range fence.generations {
 		if k > fence.complete && k <= n {
@@ -186,7 +188,7 @@ func (f *fences) becomeComplete(id fenceID, fence *fence, n int) {
 	}
 }
 
-// remove deletes an old generation, which every daemon of a cluster may do.
+// remove deletes an old generation. Any daemon of a cluster may do so.
 func (f *fences) remove(id fenceID, generation int) {
 	ctx, cancel := context.WithTimeout(context.Background(), requestTime)
 	defer cancel()
@@ -195,7 +197,7 @@ func (f *fences) remove(id fenceID, generation int) {
 	}
 }
 
-// at returns a generation, which it makes if need be.
+// at returns a generation. It makes one if necessary.
 func (f *fences) at(id fenceID, n int) (*fence, *generation) {
 	known := f.known[id]
 	if known == nil {
@@ -213,7 +215,7 @@ func (f *fences) at(id fenceID, n int) (*fence, *generation) {
 	return known, g
 }
 
-// forget takes an arrival back that the store no longer has. What is complete stays so.
+// forget removes an arrival that the store no longer has. A complete generation remains complete.
 func (f *fences) forget(id fenceID, n, rank int) {
 	fence := f.known[id]
 	if fence == nil || fence.generations[n] == nil {
@@ -223,7 +225,7 @@ func (f *fences) forget(id fenceID, n, rank int) {
 	f.tidy(id, n)
 }
 
-// keep forgets arrivals that are not there: nobody told when they went. Those that came since will be told.
+// keep forgets arrivals that are not in the store: their removal was not reported. Later arrivals will be reported.
 func (f *fences) keep(there map[string]bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -239,7 +241,7 @@ func (f *fences) keep(there map[string]bool) {
 	}
 }
 
-// tidy drops what nobody needs.
+// tidy drops state that is no longer needed.
 func (f *fences) tidy(id fenceID, n int) {
 	fence := f.known[id]
 	if fence == nil {
@@ -253,7 +255,7 @@ func (f *fences) tidy(id fenceID, n int) {
 	}
 }
 
-// open is the generation for which ranks arrive now.
+// open returns the generation at which ranks arrive now.
 func (f *fences) open(id fenceID) int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -263,7 +265,7 @@ func (f *fences) open(id fenceID) int {
 	return 0
 }
 
-// has says whether a rank came already.
+// has reports whether a rank has arrived.
 func (f *fences) has(id fenceID, n, rank int) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -313,7 +315,7 @@ func (f *fences) await(ctx context.Context, id fenceID, n int) error {
 	return err
 }
 
-// state says how many came, and some of those who did not.
+// state returns the number of arrivals and some of the missing ranks.
 func (f *fences) state(id fenceID, n int) (count int, missing []int) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

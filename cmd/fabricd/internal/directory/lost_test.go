@@ -9,8 +9,9 @@ import (
 	"gofabric/test/wait"
 )
 
-// TestHistoryLost: etcd loses all it had, and begins again at revision 1, below the one that nodes wait for. They notice: watchers are told to list again,
-// what is gone is gone everywhere, and watches and fences of what follows work.
+// TestHistoryLost: etcd loses all it had, and begins again at revision 1, below the one that nodes wait for. They
+// notice: watchers are told to list again, what is gone is gone everywhere, and watches and fences of what follows
+// work.
 func TestHistoryLost(t *testing.T) {
 	t.Parallel()
 	c := startEtcd(t)

@@ -19,7 +19,8 @@ import (
 	"gofabric/test/wait"
 )
 
-// TestMemberKilled: names go in and out, watches and fences go on, while one of three members dies; each in its turn, the leader among them or not.
+// TestMemberKilled: names go in and out, watches and fences go on, while one of three members dies; each in its
+// turn, the leader among them or not.
 func TestMemberKilled(t *testing.T) {
 	t.Parallel()
 	c := startEtcd(t)
@@ -61,7 +62,8 @@ func TestMemberKilled(t *testing.T) {
 	}
 }
 
-// TestMemberReturns: members die and come back one after the other, until each was away; nothing is lost, and at the end all are there.
+// TestMemberReturns: members die and come back one after the other, until each was away; nothing is lost, and at
+// the end all are there.
 func TestMemberReturns(t *testing.T) {
 	t.Parallel()
 	c := startEtcd(t)
@@ -224,8 +226,9 @@ func (n *node) untilWell(t *testing.T) {
 	wait.Until(t, "no trouble", func() bool { return n.part.Trouble() == nil })
 }
 
-// TestCompacted: a node is cut off while etcd's history goes on and is compacted. It says that it is in trouble; when it is back, its watchers are told to list
-// again, it knows everything, and nothing that went meanwhile, and who waits at a fence there is let go.
+// TestCompacted: a node is cut off while etcd's history goes on and is compacted. It says that it is in trouble;
+// when it is back, its watchers are told to list again, it knows everything, and nothing that went meanwhile, and
+// who waits at a fence there is let go.
 func TestCompacted(t *testing.T) {
 	t.Parallel()
 	c := startEtcd(t)

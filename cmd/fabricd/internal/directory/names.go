@@ -70,7 +70,7 @@ func (p *Part) listNames(w http.ResponseWriter, r *http.Request) {
 	daemon.Answer(w, out)
 }
 
-// deleteFrom deletes the key that the path names.
+// deleteFrom deletes the key in the path.
 func (p *Part) deleteFrom(k store.Kind, variable string) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		if err := store.CheckKey(r.PathValue(variable)); err != nil {
@@ -88,7 +88,8 @@ func (p *Part) deleteFrom(k store.Kind, variable string) http.HandlerFunc {
 	}
 }
 
-// deletePrefix deletes what is the caller's below a prefix, which must be said: "everything" is never meant by leaving it out.
+// deletePrefix deletes the caller's entries with a prefix. The prefix is mandatory, so that an omission does not
+// delete everything.
 func (p *Part) deletePrefix(k store.Kind) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		prefix := r.URL.Query().Get("prefix")

@@ -16,7 +16,7 @@ import (
 	"gofabric/cmd/fabricd/internal/directory/store"
 )
 
-// open opens the store that the configuration asks for.
+// open opens the store of the configuration.
 func open(ctx context.Context, c *daemon.Config, log *slog.Logger) (store.Store, error) {
 	if len(c.Etcd) > 0 {
 		return openCluster(ctx, c, log)
@@ -52,7 +52,8 @@ func openCluster(ctx context.Context, c *daemon.Config, log *slog.Logger) (store
 	return s, nil
 }
 
-// etcdTLS is how fabricd and etcd know each other: the system's authorities, or the one that is named, and a certificate if there is one.
+// etcdTLS returns the TLS settings for etcd: the system's authorities or the configured one, and a client
+// certificate if there is one.
 func etcdTLS(c *daemon.Config) (*tls.Config, error) {
 	t := &tls.Config{MinVersion: tls.VersionTLS12}
 	if c.EtcdCA != "" {

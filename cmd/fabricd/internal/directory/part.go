@@ -21,10 +21,10 @@ type Part struct {
 // New returns the part.
 func New() *Part { return &Part{} }
 
-// Name is daemon.Part's.
+// Name implements daemon.Part.
 func (p *Part) Name() string { return "directory" }
 
-// Start is daemon.Part's.
+// Start implements daemon.Part.
 func (p *Part) Start(ctx context.Context, s *daemon.Site) (err error) {
 	p.log, p.ctx = s.Log.With("part", p.Name()), ctx
 	if p.store, err = open(ctx, s.Config, p.log); err != nil {
@@ -57,16 +57,16 @@ func limits(c *daemon.Config) store.Limits {
 	}
 }
 
-// Trouble is daemon.Troubled's.
+// Trouble implements daemon.Troubled.
 func (p *Part) Trouble() error { return p.store.Trouble() }
 
-// Reload is daemon.Part's: limits change.
+// Reload implements daemon.Part: it applies changed limits.
 func (p *Part) Reload(c *daemon.Config) error {
 	p.store.SetLimits(limits(c))
 	return nil
 }
 
-// Close is daemon.Part's.
+// Close implements daemon.Part.
 func (p *Part) Close() error {
 	err := p.store.Close() // ends the fences' watch
 	p.fences.wait()

@@ -141,7 +141,8 @@ func (u user) watch(ctx context.Context, prefix string, seen chan<- string) {
 	}
 }
 
-// fenceAll has ranks meet several times, each at any of the nodes, and checks that nobody is let go before the last one came.
+// fenceAll has ranks meet several times, each at any of the nodes, and checks that no rank is released before the last
+// one came.
 func fenceAll(ctx context.Context, t *testing.T, ranks, times int, users ...user) {
 	t.Helper()
 	var mu sync.Mutex
@@ -307,7 +308,7 @@ func testLeases(t *testing.T, n *node) {
 	}
 }
 
-// counting is a store that tells when a key was looked for in vain.
+// counting is a store that reports look-ups of missing keys.
 type counting struct {
 	store.Store
 	missed chan string
@@ -383,7 +384,7 @@ func testFences(t *testing.T, n *node) {
 	if err := alice.send(ctx, "POST", api.FencePath("f/few"), api.Arrival{Rank: 0, Size: 3, Generation: &seven}, nil); status(err) != 400 {
 		t.Errorf("a generation of the far future: %v", err)
 	}
-	// An old generation that nobody could remove at its time.
+	// An old generation that could not be removed at its time.
 	old := fenceID{uid: 1000, size: 16, name: "job/end"}.key(0, 7)
 	if _, err := n.part.store.Put(ctx, store.Caller{UID: 1000}, store.Request{Kind: store.Fences, Key: old, TTL: fenceTTL, Private: true}); err != nil {
 		t.Fatal(err)
@@ -403,7 +404,8 @@ func (n *node) untilGone(t *testing.T, key string) {
 	})
 }
 
-// testFencesBelow: that a fence's old generations are removed takes nothing from fences whose names go on behind its own.
+// testFencesBelow: that a fence's old generations are removed takes nothing from fences whose names go on behind
+// its own.
 func testFencesBelow(t *testing.T, n *node) {
 	ctx, alice := t.Context(), n.as(1000)
 	below := []string{"step/0", "step/0/x", "step/1", "step/1/0"}

@@ -14,10 +14,10 @@ import (
 
 // Bounds of requests.
 const (
-	requestTime = 10 * time.Second // for the store to answer
-	maxWait     = time.Minute      // that a client may ask to wait
+	requestTime = 10 * time.Second // for an answer of the store
+	maxWait     = time.Minute      // of a client's request
 	maxList     = 1000             // entries in one answer
-	maxAnswer   = 1 << 20          // bytes of their names and values
+	maxAnswer   = 1 << 20          // of names and values in one answer, in bytes
 )
 
 func (p *Part) routes(mux *daemon.Mux) {
@@ -36,18 +36,19 @@ func (p *Part) routes(mux *daemon.Mux) {
 	mux.HandleFunc("POST /v1/fence/{name...}", p.arrive)
 }
 
-// who is the caller as the store sees it.
+// who returns the caller in the store's form.
 func who(r *http.Request) store.Caller {
 	c := daemon.CallerOf(r)
 	return store.Caller{UID: c.UID, All: c.Root(os.Getuid())}
 }
 
-// within bounds the time of a request. It goes on when the client is gone: net/http takes one that only has nothing more to say (shutdown(2)) for such a one.
+// within bounds the time of a request. The request continues when its context ends, because net/http also ends the
+// context of a client that has only closed its sending direction (shutdown(2)).
 func within(r *http.Request) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(context.WithoutCancel(r.Context()), requestTime)
 }
 
-// refuse answers with what err means in HTTP.
+// refuse answers with the HTTP status of err.
 func refuse(w http.ResponseWriter, err error) {
 	for _, m := range []struct {
 		err    error
@@ -71,7 +72,7 @@ func refuse(w http.ResponseWriter, err error) {
 	daemon.Refuse(w, http.StatusInternalServerError, "", "%v", err)
 }
 
-// duration parses a time that a client names; "" is missing.
+// duration parses a time in a request. "" is missing.
 func duration(w http.ResponseWriter, what, text string, missing time.Duration) (time.Duration, bool) {
 	if text == "" {
 		return missing, true
@@ -84,7 +85,7 @@ func duration(w http.ResponseWriter, what, text string, missing time.Duration) (
 	return d, true
 }
 
-// lease parses how long an entry is to live; "" is missing.
+// lease parses the lifetime of an entry. "" is missing.
 func lease(w http.ResponseWriter, text string, missing time.Duration) (time.Duration, bool) {
 	ttl, ok := duration(w, "lease", text, missing)
 	if ok && ttl == 0 && text != "" {
@@ -94,7 +95,7 @@ func lease(w http.ResponseWriter, text string, missing time.Duration) (time.Dura
 	return ttl, ok
 }
 
-// number parses a number of the query that must not be negative.
+// number parses a number in the query, which must not be negative.
 func number(w http.ResponseWriter, r *http.Request, what string, missing uint64) (uint64, bool) {
 	text := r.URL.Query().Get(what)
 	if text == "" {
@@ -108,7 +109,7 @@ func number(w http.ResponseWriter, r *http.Request, what string, missing uint64)
 	return n, true
 }
 
-// list reads the part of a table that the query asks for.
+// list returns the part of a table that the query selects.
 func (p *Part) list(w http.ResponseWriter, r *http.Request, k store.Kind) (store.List, bool) {
 	limit, ok := number(w, r, "limit", maxList)
 	if !ok {
@@ -125,7 +126,8 @@ func (p *Part) list(w http.ResponseWriter, r *http.Request, k store.Kind) (store
 	return shorten(list), true
 }
 
-// shorten keeps an answer near maxAnswer bytes: a thousand values may be 256 MiB. The client asks again for more.
+// shorten limits an answer to about maxAnswer bytes: a thousand values may have 256 MiB. The client asks again for
+// the rest.
 func shorten(list store.List) store.List {
 	size := 0
 	for i := range list.Entries {

@@ -11,7 +11,7 @@ import (
 	"gofabric/internal/fabricd/api"
 )
 
-// valueTTL is how long a value lives if nothing is said: jobs end without cleaning up.
+// valueTTL is the default lifetime of a value: jobs end without cleaning up.
 const valueTTL = 24 * time.Hour
 
 func (p *Part) putValue(w http.ResponseWriter, r *http.Request) {
@@ -55,7 +55,7 @@ func (p *Part) getValue(w http.ResponseWriter, r *http.Request) {
 	daemon.Answer(w, valueOf(&e))
 }
 
-// await returns a value, for which it waits.
+// await returns a value. It waits until the value exists.
 func (p *Part) await(ctx context.Context, who store.Caller, key string, wait time.Duration) (store.Entry, error) {
 	ctx, done := context.WithTimeout(ctx, wait+requestTime)
 	defer done()
@@ -77,7 +77,7 @@ func (p *Part) await(ctx context.Context, who store.Caller, key string, wait tim
 			events, _, werr := watcher.Next(limit)
 			switch {
 			case limit.Err() != nil:
-				return e, err // still not found
+				return e, err // the value does not exist yet
 			case errors.Is(werr, store.ErrCompacted):
 				changed = true
 			case werr != nil:

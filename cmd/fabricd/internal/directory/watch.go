@@ -12,10 +12,11 @@ import (
 	"gofabric/internal/fabricd/api"
 )
 
-// alive is how often a watch says something when nothing happens, so that both ends notice when the other is gone.
+// alive is the interval at which a watch without changes sends a line, so that both ends notice a lost connection.
 const alive = 15 * time.Second
 
-// watch streams changes of names. A client that does not read is cut off by the deadline of its connection, or told that it fell behind.
+// watch streams changes of names. The deadline of its connection ends a client that does not read, or the client
+// gets an error that it fell behind.
 func (p *Part) watch(w http.ResponseWriter, r *http.Request) {
 	from, ok := number(w, r, "from", 0)
 	if !ok {
@@ -36,7 +37,7 @@ func (p *Part) watch(w http.ResponseWriter, r *http.Request) {
 	for {
 		daemon.Extend(w, alive)
 		if tell(out, events, revision) != nil || http.NewResponseController(w).Flush() != nil {
-			return // the client went away
+			return // the client has closed the connection
 		}
 		limit, stop := context.WithTimeout(ctx, alive)
 		events, revision, err = watcher.Next(limit)
@@ -45,13 +46,13 @@ func (p *Part) watch(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 		if err != nil && !errors.Is(err, context.DeadlineExceeded) {
-			_ = out.Encode(lastWords(err, revision)) // the client went away
+			_ = out.Encode(lastWords(err, revision)) // the client may have closed the connection
 			return
 		}
 	}
 }
 
-// tell writes a line for each change, or one that says that there is none.
+// tell writes a line for each change, or a line that reports that there is none.
 func tell(out *json.Encoder, events []store.Event, revision uint64) error {
 	if len(events) == 0 {
 		return out.Encode(api.Event{Type: "alive", Revision: revision})
@@ -65,7 +66,7 @@ func tell(out *json.Encoder, events []store.Event, revision uint64) error {
 	return nil
 }
 
-// lastWords say why a watch ends and how to go on.
+// lastWords returns the event that says why a watch ends and how to continue.
 func lastWords(err error, revision uint64) api.Event {
 	status, hint := http.StatusServiceUnavailable, "watch again from this revision"
 	if errors.Is(err, store.ErrCompacted) {
@@ -74,7 +75,7 @@ func lastWords(err error, revision uint64) api.Event {
 	return api.Event{Type: "error", Revision: revision, Error: &api.Error{Status: status, Message: err.Error(), Hint: hint}}
 }
 
-// untilEnd is a request's context that ends with the daemon too, for requests that wait.
+// untilEnd returns a request's context that also ends with the daemon, for requests that wait.
 func (p *Part) untilEnd(r *http.Request) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(r.Context())
 	stop := context.AfterFunc(p.ctx, cancel)

@@ -17,21 +17,21 @@ import (
 // KeeperCommand is the command of fabricd that calls Keep.
 const KeeperCommand = "keep"
 
-// keeper is a process of its own that ends programs in nodes when the daemon was killed and cannot. It holds the namespaces, so that no others come to have
-// their numbers.
+// keeper is a process that ends programs in nodes if the daemon is killed. It holds the namespaces, so that no
+// others can get their numbers.
 type keeper struct {
 	cmd    *exec.Cmd
-	pipe   *os.File // its end is the daemon's
+	pipe   *os.File // its end is the end of the daemon
 	ending atomic.Bool
 	ended  chan struct{}
 }
 
-// newKeeper starts one for a fabric.
+// newKeeper starts the keeper of a fabric.
 func newKeeper(f *fabric.Fabric, log *slog.Logger) (*keeper, error) {
 	spaces, err := f.Spaces()
 	defer func() {
 		for _, s := range spaces {
-			s.Close() // it is the keeper's now
+			s.Close() // it belongs to the keeper now
 		}
 	}()
 	if err != nil {
@@ -44,7 +44,7 @@ func newKeeper(f *fabric.Fabric, log *slog.Logger) (*keeper, error) {
 	defer r.Close()
 	k := &keeper{cmd: exec.Command("/proc/self/exe", KeeperCommand), pipe: w, ended: make(chan struct{})}
 	k.cmd.ExtraFiles = append([]*os.File{r}, spaces...)
-	k.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // the terminal's signals are not for it
+	k.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // not a process of the terminal's signals
 	if err := k.cmd.Start(); err != nil {
 		w.Close()
 		return nil, fmt.Errorf("the process that ends programs in nodes if this one is killed: %w", err)
@@ -58,7 +58,7 @@ func newKeeper(f *fabric.Fabric, log *slog.Logger) (*keeper, error) {
 	return k, nil
 }
 
-// close ends the keeper, who finds nothing left to do.
+// close ends the keeper, which finds no programs then.
 func (k *keeper) close() error {
 	k.ending.Store(true)
 	err := k.pipe.Close()
@@ -66,7 +66,7 @@ func (k *keeper) close() error {
 	return err
 }
 
-// Keep waits until the daemon that started this process is gone, and ends what is left in its nodes.
+// Keep waits until the daemon that started this process has ended, and ends the programs in its nodes.
 func Keep() error {
 	signal.Ignore(syscall.SIGINT, syscall.SIGQUIT, syscall.SIGTERM, syscall.SIGHUP)
 	if _, err := io.Copy(io.Discard, os.NewFile(3, "pipe")); err != nil {

@@ -8,7 +8,7 @@ import (
 	"gofabric/cmd/fabricd/internal/emulate/fabric"
 )
 
-// keeper has nothing to keep where there are no nodes.
+// keeper does nothing where there are no nodes.
 type keeper struct{}
 
 func newKeeper(*fabric.Fabric, *slog.Logger) (*keeper, error) { return &keeper{}, nil }

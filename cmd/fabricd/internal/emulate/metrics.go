@@ -7,7 +7,7 @@ import (
 	"gofabric/internal/fabricd/api"
 )
 
-// collector makes metrics of the links: as many series as the topology has links, twice.
+// collector makes metrics of the links: two series for each link of the topology.
 type collector struct{ f *fabric.Fabric }
 
 func series(name, help string, labels ...string) *prometheus.Desc {

@@ -28,7 +28,8 @@ type part struct {
 	running  sync.WaitGroup
 }
 
-// New returns the part that emulates a topology; own says that the process is in a user namespace of its own, which programs enter too.
+// New returns the part that emulates a topology. own says that the process is in a user namespace of its own, which
+// programs enter, too.
 func New(top *topology.Topology, own bool) daemon.Part {
 	return &part{top: top, own: own, programs: map[string]int{}}
 }
@@ -54,7 +55,8 @@ func (p *part) Start(ctx context.Context, s *daemon.Site) error {
 
 func (p *part) Reload(*daemon.Config) error { return nil }
 
-// Close ends the fabric. Programs in its nodes have been told by their callers' connections, which end with the daemon's context.
+// Close ends the fabric. The connections of callers, which end with the daemon's context, have told the programs in
+// its nodes to end.
 func (p *part) Close() error {
 	p.mu.Lock()
 	p.closed = true
@@ -63,7 +65,7 @@ func (p *part) Close() error {
 	return errors.Join(p.fabric.Close(), p.keeper.close())
 }
 
-// explain says what to do about a fabric that cannot be.
+// explain adds to the error of a fabric what to do about it.
 func explain(err error) error {
 	switch {
 	case errors.Is(err, syscall.ENOENT), errors.Is(err, syscall.ENODEV):

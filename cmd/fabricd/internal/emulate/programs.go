@@ -11,7 +11,8 @@ import (
 	"gofabric/internal/fabricd/api"
 )
 
-// program tells a caller how to enter a node, and keeps the connection while the caller's program runs there: its end is how either side learns of the other's.
+// program sends a caller the way into a node, and keeps the connection open while the caller's program runs there.
+// The end of the connection tells either side about the end of the other.
 func (p *part) program(w http.ResponseWriter, r *http.Request) {
 	if daemon.CallerOf(r).Remote {
 		daemon.Refuse(w, http.StatusForbidden, "fabricd exec, on the node", "programs are run on the node")
@@ -36,17 +37,17 @@ func (p *part) program(w http.ResponseWriter, r *http.Request) {
 	if out.Encode(line) != nil || flush.Flush() != nil {
 		return
 	}
-	_ = flush.SetReadDeadline(time.Time{}) // as long as the program runs: the caller is this daemon's own user or root
+	_ = flush.SetReadDeadline(time.Time{}) // no deadline while the program runs: the caller is this daemon's own user or root
 	_ = flush.SetWriteDeadline(time.Time{})
 	select {
 	case <-r.Context().Done(): // the program has ended
 	case <-p.ended:
 		daemon.Extend(w, 0)
-		_ = out.Encode(api.Program{End: true}) // without it, the end of the connection says the same
+		_ = out.Encode(api.Program{End: true}) // without it, the end of the connection has the same meaning
 	}
 }
 
-// enter counts a program in a node, unless the fabric is ending.
+// enter counts a program in a node, unless the fabric is closing.
 func (p *part) enter(node string) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()

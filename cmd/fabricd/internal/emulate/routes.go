@@ -15,7 +15,7 @@ import (
 	"gofabric/internal/fabricd/api"
 )
 
-// routes adds what clients may ask for.
+// routes adds the API routes of the part.
 func (p *part) routes(mux *daemon.Mux) {
 	mux.HandleFunc("GET /v1/emulation", daemon.BulkFunc(func(w http.ResponseWriter, _ *http.Request) { daemon.Answer(w, p.state()) }))
 	for pattern, handle := range map[string]http.HandlerFunc{
@@ -30,7 +30,7 @@ func (p *part) routes(mux *daemon.Mux) {
 	}
 }
 
-// owned lets the daemon's own user and root through.
+// owned restricts a handler to the daemon's own user and root.
 func (p *part) owned(handle http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		if !daemon.CallerOf(r).Root(p.uid) {
@@ -41,7 +41,7 @@ func (p *part) owned(handle http.HandlerFunc) http.HandlerFunc {
 	}
 }
 
-// state is the fabric with the numbers of programs.
+// state returns the fabric's state with the numbers of programs.
 func (p *part) state() api.Emulation {
 	e := p.fabric.State()
 	p.mu.Lock()
@@ -52,7 +52,7 @@ func (p *part) state() api.Emulation {
 	return e
 }
 
-// answer answers with v, or with why not.
+// answer answers with v, or with the error.
 func answer(w http.ResponseWriter, v any, err error) {
 	if missing := (*fabric.NotThere)(nil); errors.As(err, &missing) {
 		daemon.Refuse(w, http.StatusNotFound, "GET /v1/emulation lists what there is", "%v", err)
@@ -96,7 +96,7 @@ func (p *part) partition(w http.ResponseWriter, r *http.Request) {
 
 func (p *part) heal(w http.ResponseWriter, _ *http.Request) { p.changed(w, p.fabric.Partition(nil)) }
 
-// changed answers with the fabric as it is now.
+// changed answers with the present state of the fabric.
 func (p *part) changed(w http.ResponseWriter, err error) {
 	if err != nil {
 		answer(w, nil, err)
@@ -119,7 +119,7 @@ func (p *part) capture(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	err := p.fabric.Capture(r.PathValue("id"), c.File, c.Point, func() (io.WriteCloser, error) {
-		return os.OpenFile(c.File, os.O_WRONLY|os.O_CREATE|os.O_TRUNC|syscall.O_NONBLOCK, 0o644) // not to wait for who reads a pipe
+		return os.OpenFile(c.File, os.O_WRONLY|os.O_CREATE|os.O_TRUNC|syscall.O_NONBLOCK, 0o644) // without O_NONBLOCK, the open of a pipe waits for a reader
 	})
 	if err != nil {
 		answer(w, nil, err)

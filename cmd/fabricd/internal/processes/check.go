@@ -9,15 +9,16 @@ import (
 	"gofabric/internal/telemetry"
 )
 
-// What a process says is cut to what an honest one can say: known names, short texts, as many things as the library tells of.
+// This file reduces the answer of a process to what the library can send: known names, short texts, and bounded
+// numbers of objects.
 
-// maxNames is how many figures of one endpoint are kept.
+// maxNames is the largest number of figures of one endpoint.
 const maxNames = 128
 
-// maxLabel is the longest label's value.
+// maxLabel is the length of the longest label value, in bytes.
 const maxLabel = 32
 
-// check cuts what p says. It may be called with anything that JSON can make.
+// check reduces p. p may be the result of any JSON.
 func check(p *telemetry.Process) {
 	p.Totals = first(p.Totals, telemetry.MaxTotals)
 	seen := map[string]bool{}
@@ -25,7 +26,7 @@ func check(p *telemetry.Process) {
 	for _, t := range p.Totals {
 		t.Provider = text(t.Provider)
 		if seen[t.Provider] {
-			continue // two series with the same labels would fail the scrape of everybody
+			continue // two series with the same labels would fail the scrape for all processes
 		}
 		seen[t.Provider] = true
 		t.Counters, t.Histograms = counters(t.Counters), histograms(t.Histograms)
@@ -34,7 +35,7 @@ func check(p *telemetry.Process) {
 	p.Totals = kept
 	p.More = max(p.More, 0) + max(len(p.Endpoints)-telemetry.MaxEndpoints, 0)
 	p.Endpoints = first(p.Endpoints, telemetry.MaxEndpoints)
-	room := telemetry.MaxAllPeers + telemetry.MaxEndpoints // each may have its others
+	room := telemetry.MaxAllPeers + telemetry.MaxEndpoints // each endpoint may have an entry for other peers
 	for i := range p.Endpoints {
 		e := &p.Endpoints[i]
 		for _, s := range []*string{&e.ID, &e.Provider, &e.Address, &e.Interface, &e.Type} {
@@ -71,7 +72,7 @@ func check(p *telemetry.Process) {
 	p.Silent = time.Time{}
 }
 
-// first returns the first n of a list, with nothing behind them, and never nil.
+// first returns the first n elements of a list, without spare capacity, and never nil.
 func first[T any](list []T, n int) []T {
 	if list == nil {
 		return []T{}
@@ -80,7 +81,7 @@ func first[T any](list []T, n int) []T {
 	return list[:n:n]
 }
 
-// text cuts a text.
+// text truncates a text.
 func text(s string) string {
 	s = telemetry.Clip(s)
 	if !utf8.ValidString(s) {
@@ -89,7 +90,7 @@ func text(s string) string {
 	return s
 }
 
-// word says whether s can be a label's value: what the library itself says is a word of small letters.
+// word reports whether s can be a label value: the library only sends words of small letters.
 func word(s string) bool {
 	if s == "" || len(s) > maxLabel {
 		return false
@@ -102,7 +103,7 @@ func word(s string) bool {
 	return true
 }
 
-// counters keeps the figures that the library knows.
+// counters keeps the figures that the library defines.
 func counters(c telemetry.Counts) telemetry.Counts {
 	kept := make(telemetry.Counts, min(len(c), maxNames))
 	for name, v := range c {
@@ -115,7 +116,7 @@ func counters(c telemetry.Counts) telemetry.Counts {
 	return kept
 }
 
-// histograms keeps those that fit.
+// histograms keeps valid histograms.
 func histograms(h map[string]telemetry.Histogram) map[string]telemetry.Histogram {
 	kept := make(map[string]telemetry.Histogram, min(len(h), maxLabel))
 	for name, v := range h {

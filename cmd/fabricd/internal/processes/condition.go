@@ -6,10 +6,11 @@ import (
 	"os"
 )
 
-// condition is what the kernel says of a process that does not answer (proc(5), /proc/PID/stat), where it can be asked.
+// condition returns the kernel's state of a process that does not answer (proc(5), /proc/PID/stat), "" if it is not
+// available.
 func condition(pid int) string {
 	stat, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-	_, rest, _ := bytes.Cut(stat[bytes.LastIndexByte(stat, ')')+1:], []byte(" ")) // its name may hold anything
+	_, rest, _ := bytes.Cut(stat[bytes.LastIndexByte(stat, ')')+1:], []byte(" ")) // the process name may contain any character
 	if len(rest) == 0 {
 		return "is it stopped?"
 	}

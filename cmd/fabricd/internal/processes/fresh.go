@@ -5,20 +5,20 @@ import (
 	"time"
 )
 
-// Processes are asked for figures when somebody wants them: what nobody sees costs nobody anything. All are asked at once: on a node whose processes wait for one
-// another, one interruption of all of them together holds them up less than each of them at its own time.
+// The daemon asks processes for figures only when a client needs them. It asks all at once: if the processes of a
+// node wait for one another, one common interruption delays them less than each at a different time.
 
-// ask has the process asked for its figures, unless it has been and owes them. Locked.
+// ask makes the daemon ask the process for its figures, unless an answer is pending. Locked.
 func (m *member) ask() {
 	if m.asked {
 		return
 	}
 	m.asked = true
-	m.wanted <- struct{}{} // there is room: it has been taken out, or it would owe an answer
+	m.wanted <- struct{}{} // there is room: without a pending answer the channel is empty
 }
 
-// refresh asks those processes whose last answer is older than age, and waits for the answers for a short time. Of those that are silent already, and of those
-// that do not answer in that time, what is known stays what they said last.
+// refresh asks the processes whose last answer is older than age, and waits a short time for the answers. For
+// processes that are silent, or do not answer in that time, the last answer remains.
 func (t *table) refresh(ctx context.Context, age time.Duration) {
 	limit := time.NewTimer(answerTime)
 	defer limit.Stop()
@@ -33,7 +33,7 @@ func (t *table) refresh(ctx context.Context, age time.Duration) {
 	}
 }
 
-// want asks those processes, and returns what says that they have answered.
+// want asks those processes. The returned channels are closed when they have answered.
 func (t *table) want(age time.Duration) (answers []<-chan struct{}) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -14,8 +14,8 @@ import (
 	"gofabric/internal/telemetry/report"
 )
 
-// TestFresh: who wants figures gets those of now; a process is not asked while what it said last is current, nor twice at a time, and nobody waits for long for
-// one that does not answer.
+// TestFresh: a client gets present figures; a process is not asked while what it said last is current, nor
+// twice at a time, and no client waits long for one that does not answer.
 func TestFresh(t *testing.T) {
 	t.Parallel()
 	p := New().(*part) // without its watchdog, which asks, too

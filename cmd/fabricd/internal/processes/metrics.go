@@ -2,7 +2,7 @@ package processes
 
 import "github.com/prometheus/client_golang/prometheus"
 
-// counts is what the part counts itself.
+// counts has the part's own counters.
 type counts struct {
 	refused prometheus.Counter
 	stalls  *prometheus.CounterVec

@@ -19,17 +19,17 @@ import (
 	"gofabric/internal/telemetry/export"
 )
 
-// The bounds of what is kept, and the times of the conversation with a process.
+// The bounds of memory, and the times in the communication with a process.
 const (
 	maxProcesses = 1024
 	maxPerUser   = 256
-	maxStrangers = 64                     // of one user, that have not said who they are
-	lookEvery    = 2 * time.Second        // the watchdog
-	current      = 500 * time.Millisecond // figures that are no older are not asked for again
-	answerTime   = 250 * time.Millisecond // whoever wants figures waits for them
+	maxStrangers = 64                     // connections of one user without a first message
+	lookEvery    = 2 * time.Second        // interval of the watchdog
+	current      = 500 * time.Millisecond // figures that are younger are not requested again
+	answerTime   = 250 * time.Millisecond // wait of a client for new figures
 	helloTime    = 5 * time.Second        // for the first word
-	silentAfter  = 3 * time.Second        // without an answer a process is silent
-	cutAfter     = 60 * time.Second       // and forgotten
+	silentAfter  = 3 * time.Second        // a process without an answer for this time is silent
+	cutAfter     = 60 * time.Second       // and forgotten after this time
 )
 
 // part is the daemon.Part.
@@ -43,10 +43,10 @@ type part struct {
 	c     counts
 
 	strangers strangers
-	said      daemon.Seldom // of what makes no progress
+	said      daemon.Seldom // of stalls
 }
 
-// New makes the part.
+// New returns the part.
 func New() daemon.Part { return &part{owner: os.Getuid()} }
 
 // Name implements daemon.Part.
@@ -72,7 +72,7 @@ func (p *part) Start(ctx context.Context, s *daemon.Site) error {
 	return nil
 }
 
-// Reload implements daemon.Part: nothing of it can be set.
+// Reload implements daemon.Part. The part has no settings.
 func (p *part) Reload(*daemon.Config) error { return nil }
 
 // Close implements daemon.Part.
@@ -84,7 +84,7 @@ func (p *part) Close() error {
 	return err
 }
 
-// scraped are the processes for GET /metrics.
+// scraped returns the processes for GET /metrics.
 func (p *part) scraped() []*telemetry.Process {
 	p.t.refresh(context.Background(), current)
 	return p.t.processes()

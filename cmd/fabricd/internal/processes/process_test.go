@@ -52,7 +52,8 @@ func TestMain(m *testing.M) {
 	}
 }
 
-// peer is a process with an endpoint: it says its address, receives all messages, and sends as it is told: "send ADDRESS BYTES".
+// peer is a process with an endpoint: it says its address, receives all messages, and sends as it is told: "send
+// ADDRESS BYTES".
 func peer(stack string) error {
 	ctx := context.Background()
 	ep, err := gofabric.Open(ctx, gofabric.Config{Provider: stack, Node: "127.0.0.1"})
@@ -190,7 +191,8 @@ func (n *node) scrape() string {
 	return string(b)
 }
 
-// TestProcesses: two processes talk; the daemon knows what they do, dies, comes back, and knows it again. The processes do not notice.
+// TestProcesses: two processes talk; the daemon knows what they do, dies, comes back, and knows it again. The
+// processes do not notice.
 func TestProcesses(t *testing.T) {
 	t.Parallel()
 	for _, stack := range []string{"tcp", "tcp;ofi_rxm", "udp;ofi_rxd"} {
@@ -274,7 +276,8 @@ func TestStuck(t *testing.T) {
 	}
 }
 
-// TestUnwanted: of messages that nobody receives the daemon says both: that the sender waits, and that the other posts no receives.
+// TestUnwanted: for messages that are not received the daemon says both: that the sender waits, and that the other
+// posts no receives.
 func TestUnwanted(t *testing.T) {
 	t.Parallel()
 	n := newNode(t, telemetry.EnvWatchdog+"=300")
@@ -307,7 +310,8 @@ func TestConnect(t *testing.T) {
 	}
 }
 
-// TestHostile: a process that says too much, too little, or what is not so, is cut down or cut off, and the others do not notice.
+// TestHostile: a process that says too much, too little, or what is not so, is cut down or cut off, and the others
+// do not notice.
 func TestHostile(t *testing.T) {
 	t.Parallel()
 	p := &telemetry.Process{Name: strings.Repeat("n", 10000), Totals: make([]telemetry.Total, 1000), Endpoints: make([]telemetry.Endpoint, 1000), Stalls: make([]telemetry.Stall, 1000),

@@ -14,26 +14,26 @@ import (
 	"gofabric/internal/telemetry"
 )
 
-// member is a process that has registered.
+// member is a registered process.
 type member struct {
 	conn     net.Conn
 	in       *patient
 	buf      *bufio.Reader // over in
 	pid, uid int
-	name     string // its own, or of the daemon's making
+	name     string // the process' own, or one that the daemon made
 	command  string
 	since    time.Time
-	wanted   chan struct{} // has something in it while somebody wants figures that it has not been asked for
+	wanted   chan struct{} // has an element while a client needs figures that were not requested yet
 
-	// Guarded by the table's lock.
-	last   *telemetry.Process // what it said last, never changed; nil before the first answer
+	// The table's lock guards the rest.
+	last   *telemetry.Process // last answer, never changed; nil before the first answer
 	heard  time.Time
 	silent bool
-	asked  bool          // and has not answered
-	next   chan struct{} // is closed with its next answer, or when it is dropped
+	asked  bool          // an answer is pending
+	next   chan struct{} // closed at the next answer, or when the process is dropped
 }
 
-// table is the processes.
+// table has the registered processes.
 type table struct {
 	mu     sync.Mutex
 	all    map[*member]struct{}
@@ -43,7 +43,7 @@ type table struct {
 
 func (t *table) init() { t.all, t.users = map[*member]struct{}{}, map[int]int{} }
 
-// add takes a process in; a word of why not if there is no room. One with the same number takes the place of what registered before.
+// add adds a process, or returns the reason for a refusal. A process with the same number replaces the old entry.
 func (t *table) add(m *member) (refused string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -68,7 +68,7 @@ func (t *table) add(m *member) (refused string) {
 	return ""
 }
 
-// drop takes a process out. Locked.
+// drop removes a process. Locked.
 func (t *table) drop(m *member) {
 	if _, ok := t.all[m]; !ok {
 		return
@@ -80,14 +80,14 @@ func (t *table) drop(m *member) {
 	}
 }
 
-// remove is drop.
+// remove is drop for callers without the lock.
 func (t *table) remove(m *member) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.drop(m)
 }
 
-// closeAll ends all conversations.
+// closeAll closes all connections.
 func (t *table) closeAll() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -97,7 +97,7 @@ func (t *table) closeAll() {
 	}
 }
 
-// heard takes note of what a process said.
+// heard stores the answer of a process.
 func (t *table) heard(m *member, p *telemetry.Process) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -109,7 +109,7 @@ func (t *table) heard(m *member, p *telemetry.Process) {
 	m.next = make(chan struct{})
 }
 
-// becomeSilent notes that a process owes an answer; true: for longer than it may.
+// becomeSilent records that an answer is overdue. It returns true if the connection must be closed.
 func (t *table) becomeSilent(m *member) (cut bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -117,7 +117,7 @@ func (t *table) becomeSilent(m *member) (cut bool) {
 	return time.Since(m.heard) > cutAfter
 }
 
-// len counts the processes, and those that are silent.
+// len returns the number of processes, and the number of silent ones.
 func (t *table) len() (n, silent int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -129,7 +129,7 @@ func (t *table) len() (n, silent int) {
 	return len(t.all), silent
 }
 
-// processes returns what all processes said last, ordered by number.
+// processes returns the last answers of all processes, ordered by number.
 func (t *table) processes() []*telemetry.Process {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -141,7 +141,7 @@ func (t *table) processes() []*telemetry.Process {
 	return list
 }
 
-// view is what is known of a process. Locked.
+// view returns the last answer of a process with its present state. Locked.
 func (m *member) view() *telemetry.Process {
 	p := telemetry.Process{Version: telemetry.Version, Totals: []telemetry.Total{}, Endpoints: []telemetry.Endpoint{}, Stalls: []telemetry.Stall{}}
 	if m.last != nil {
@@ -155,12 +155,12 @@ func (m *member) view() *telemetry.Process {
 	return &p
 }
 
-// sees says whether a caller may see the details of a process of user uid.
+// sees reports whether a caller may see the details of a process of user uid.
 func sees(c daemon.Caller, owner, uid int) bool {
 	return c.Root(owner) || !c.Remote && c.UID == uid
 }
 
-// list is what a caller gets to see.
+// list returns the processes as a caller may see them.
 func (t *table) list(c daemon.Caller, owner int) api.Processes {
 	a := api.Processes{Processes: t.processes()}
 	for _, p := range a.Processes {
@@ -171,7 +171,7 @@ func (t *table) list(c daemon.Caller, owner int) api.Processes {
 	return a
 }
 
-// stuck is what makes no progress, the longest first, as far as a caller may see it.
+// stuck returns the stalls that a caller may see, the longest first.
 func (t *table) stuck(c daemon.Caller, owner int) api.Stuck {
 	list := t.processes()
 	where := whereabouts(list)
@@ -194,7 +194,8 @@ func (t *table) stuck(c daemon.Caller, owner int) api.Stuck {
 	return a
 }
 
-// whereabouts finds processes by the addresses of their endpoints; one that several claim, as nodes with networks of their own may, is nobody's.
+// whereabouts finds processes by the addresses of their endpoints. An address of several processes, as in nodes
+// with their own networks, counts for none.
 func whereabouts(list []*telemetry.Process) map[string]*telemetry.Process {
 	where := map[string]*telemetry.Process{}
 	for _, p := range list {

@@ -17,7 +17,7 @@ import (
 // acceptPause is the pause after a failure to accept, such as a lack of descriptors.
 const acceptPause = 100 * time.Millisecond
 
-// accept takes processes in until the listener closes.
+// accept accepts processes until the listener closes.
 func (p *part) accept(ctx context.Context) {
 	for {
 		conn, err := p.l.Accept()
@@ -39,14 +39,15 @@ func (p *part) accept(ctx context.Context) {
 	}
 }
 
-// strangers counts connections, by user, whose processes have not said yet who they are: one user's silence keeps nobody else out.
+// strangers counts, by user, the connections of processes that have not identified themselves, so that one user's
+// connections cannot keep other users out.
 type strangers struct {
 	mu    sync.Mutex
 	users map[int]int
 	all   int
 }
 
-// come counts one more; false if there are too many.
+// come counts one more. It returns false if there are too many.
 func (s *strangers) come(uid int) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -71,7 +72,7 @@ func (s *strangers) leave(uid int) {
 	s.all--
 }
 
-// serve is the conversation with one process.
+// serve communicates with one process.
 func (p *part) serve(ctx context.Context, conn net.Conn, who daemon.Caller) {
 	defer conn.Close()
 	defer context.AfterFunc(ctx, func() { conn.Close() })()
@@ -88,7 +89,7 @@ func (p *part) serve(ctx context.Context, conn net.Conn, who daemon.Caller) {
 	p.log.Debug("a process left", "pid", m.pid, "name", m.name, "reason", err)
 }
 
-// meet takes the first word, which says who it is.
+// meet receives the first message, which identifies the process.
 func (p *part) meet(conn net.Conn, who daemon.Caller) (*member, error) {
 	conn.SetReadDeadline(time.Now().Add(helloTime))
 	in := &patient{conn: conn}
@@ -112,7 +113,7 @@ func (p *part) meet(conn net.Conn, who daemon.Caller) (*member, error) {
 
 var errMute = errors.New("it has not answered for long")
 
-// ask asks the process for its figures, whenever somebody wants them, until it goes away.
+// ask asks the process for its figures, whenever a client needs them, until the connection ends.
 func (p *part) ask(ctx context.Context, m *member) error {
 	for seq := uint64(1); ; seq++ {
 		select {
@@ -133,7 +134,8 @@ func (p *part) ask(ctx context.Context, m *member) error {
 	}
 }
 
-// answer waits for the answer to a request. Its first byte may take long: then the process is silent. What comes after must come quickly.
+// answer waits for the answer to a request. If the first byte takes long, the process is silent. The rest must
+// follow quickly.
 func (p *part) answer(m *member, seq uint64) (*telemetry.Process, error) {
 	for {
 		m.in.some, m.in.late = m.buf.Buffered() > 0, func() bool { return !p.t.becomeSilent(m) }
@@ -152,7 +154,8 @@ func (p *part) answer(m *member, seq uint64) (*telemetry.Process, error) {
 	}
 }
 
-// patient reads with a deadline for each piece: late is asked whether to go on while nothing has come. Before there is a late, the connection's deadline counts.
+// patient reads with a deadline for each piece. It calls late to ask whether to continue while no data has come. If
+// late is nil, the connection's deadline applies.
 type patient struct {
 	conn net.Conn
 	late func() bool
@@ -175,7 +178,7 @@ func (r *patient) Read(b []byte) (int, error) {
 	}
 }
 
-// pause waits; false if ctx ended.
+// pause waits. It returns false if ctx ended.
 func pause(ctx context.Context, d time.Duration) bool {
 	t := time.NewTimer(d)
 	defer t.Stop()

@@ -60,7 +60,7 @@ func hello(t *testing.T, c net.Conn) report.Request {
 	return q
 }
 
-// TestCutOff: who does not keep to the form is cut off at once.
+// TestCutOff: a connection with a malformed message is closed at once.
 func TestCutOff(t *testing.T) {
 	t.Parallel()
 	p, path := inProcess(t)
@@ -98,7 +98,8 @@ func TestCutOff(t *testing.T) {
 	}
 }
 
-// TestSilent: who does not answer is shown as silent, and is not when it answers again. A second registration of one process takes the place of the first.
+// TestSilent: a process that does not answer is shown as silent until it answers again. A second registration of
+// one process takes the place of the first.
 func TestSilent(t *testing.T) {
 	t.Parallel()
 	p, path := inProcess(t)
@@ -156,7 +157,7 @@ func TestWhoSees(t *testing.T) {
 	}
 }
 
-// TestStrangers: connections that say nothing are bounded for each user, and one user's keep nobody else out.
+// TestStrangers: connections that say nothing are bounded for each user, and one user's do not keep other users out.
 func TestStrangers(t *testing.T) {
 	var s strangers
 	for i := range maxStrangers {

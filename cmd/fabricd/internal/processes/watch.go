@@ -8,18 +8,19 @@ import (
 	"gofabric/cmd/fabricd/internal/daemon"
 )
 
-// The watchdog: what makes no progress is told of once when it begins, and once when it ends.
+// This file has the watchdog: it logs a stall once when it begins, and once when it ends.
 
-// stallKey names a stall.
+// stallKey identifies a stall.
 type stallKey struct {
 	pid, uid                    int
 	what, provider, local, peer string
 }
 
-// maxWatched bounds how many are told apart; more are shown, but not logged.
+// maxWatched bounds the number of logged stalls. Further ones are shown, but not logged.
 const maxWatched = 4096
 
-// watch looks at all stalls every lookEvery. Processes whose figures somebody else has asked for since the last time are not asked once more.
+// watch checks all stalls every lookEvery. It does not ask processes whose figures a client has requested
+// meanwhile.
 func (p *part) watch(ctx context.Context) {
 	known := map[stallKey]time.Time{}
 	for pause(ctx, lookEvery) {
@@ -28,10 +29,10 @@ func (p *part) watch(ctx context.Context) {
 	}
 }
 
-// compare logs what is new among the stalls of now, and what has gone; it returns those of now.
+// compare logs new stalls and ended ones, and returns the present ones.
 func (p *part) compare(known map[stallKey]time.Time) map[stallKey]time.Time {
 	now := map[stallKey]time.Time{}
-	users := map[int]int{} // by process
+	users := map[int]int{} // number of stalls by process
 	for _, o := range p.t.processes() {
 		users[o.PID] = o.UID
 	}

@@ -1,3 +1,3 @@
-// Package web serves the daemon's page from files embedded in the program; the page loads nothing from elsewhere. What the page shows and changes goes
-// through the API.
+// Package web serves the daemon's page from files embedded in the program. The page loads nothing from other hosts.
+// It reads and changes everything through the API.
 package web

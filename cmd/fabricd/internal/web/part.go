@@ -15,16 +15,16 @@ import (
 //go:embed page
 var files embed.FS
 
-// policy lets the page load its own files and talk to its own daemon, and nobody else frame it or be asked by it.
+// policy lets the page load its own files and call its own daemon. No other site may embed it or receive its forms.
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
-// types are the files' media types; those of the system may say otherwise.
+// types are the media types of the files. The system's may differ.
 var types = map[string]string{".html": "text/html; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf-8", ".svg": "image/svg+xml"}
 
 // part is the daemon.Part.
 type part struct{}
 
-// New makes the part.
+// New returns the part.
 func New() daemon.Part { return part{} }
 
 // Name implements daemon.Part.
@@ -37,7 +37,7 @@ func (part) Start(_ context.Context, s *daemon.Site) error {
 	return nil
 }
 
-// Reload implements daemon.Part: nothing of it can be set.
+// Reload implements daemon.Part. The part has no settings.
 func (part) Reload(*daemon.Config) error { return nil }
 
 // Close implements daemon.Part.
@@ -57,6 +57,6 @@ func serve(w http.ResponseWriter, r *http.Request, file string) {
 	h.Set("Referrer-Policy", "no-referrer")
 	h.Set("Cross-Origin-Opener-Policy", "same-origin")
 	h.Set("Cross-Origin-Resource-Policy", "same-origin")
-	h.Set("Cache-Control", "no-cache") // the next daemon at this address may be another
+	h.Set("Cache-Control", "no-cache") // the next daemon at this address may have another version
 	http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(data))
 }

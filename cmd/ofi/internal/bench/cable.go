@@ -9,15 +9,15 @@ import (
 	"strings"
 )
 
-// Cable is two network namespaces of Linux and a way between them: what a measurement of a network interface needs, rather than of loopback. The measuring
-// process is at its near end.
+// Cable is two network namespaces and a connection between them, to measure a network interface rather than
+// loopback. The measuring process is at its near end.
 type Cable struct {
-	NearSpace, FarSpace string // names of the namespaces, as of ip-netns(8), or of nodes that fabricd emulates
+	NearSpace, FarSpace string // names of namespaces, as in ip-netns(8), or of nodes that fabricd emulates
 	Near, Far           string // addresses
-	Fabricd             string // the program that runs others in nodes; "" for namespaces
+	Fabricd             string // the program that runs commands in nodes; "" for namespaces
 }
 
-// ErrCable says what a cable needs.
+// ErrCable is the error on systems that cannot make a cable.
 var ErrCable = errors.New("network namespaces and a veth pair need Linux, root and ip(8) (apt install iproute2); without --veth, both ends are on the loopback interface")
 
 // NewCable makes a veth pair between two new namespaces. Close removes it.
@@ -47,13 +47,13 @@ func NewCable() (*Cable, error) {
 	return c, nil
 }
 
-// Close removes the namespaces, and the cable with them.
+// Close removes the namespaces and, with them, the veth pair.
 func (c *Cable) Close() {
 	exec.Command("ip", "netns", "del", c.NearSpace).Run()
 	exec.Command("ip", "netns", "del", c.FarSpace).Run()
 }
 
-// within is what goes before a command that is to run in a namespace.
+// within returns the prefix of a command that runs in a namespace.
 func (c *Cable) within(space string) []string {
 	if c.Fabricd != "" {
 		return []string{c.Fabricd, "exec", space, "--"}
@@ -61,7 +61,7 @@ func (c *Cable) within(space string) []string {
 	return []string{"ip", "netns", "exec", space}
 }
 
-// Command makes a command that runs at the near end, or the far one.
+// Command returns a command that runs at the near or the far end.
 func (c *Cable) Command(ctx context.Context, far bool, path string, args ...string) *exec.Cmd {
 	space := c.NearSpace
 	if far {
@@ -71,14 +71,14 @@ func (c *Cable) Command(ctx context.Context, far bool, path string, args ...stri
 	return exec.CommandContext(ctx, all[0], all[1:]...)
 }
 
-// Link is what measurements with one value of FI_UDP_LINK yielded, a list of results for each round.
+// Link has the results with one value of FI_UDP_LINK, one list for each round.
 type Link struct {
 	Name   string
 	Rounds [][]Result
 }
 
-// Merge makes one list of the results of several links: each test of a link beside native's, and beside the same test of the last link, the reference. Native's
-// tools ran along with the reference.
+// Merge combines the results of several links into one list. Each test of a link has native's result and that of
+// the same test over the last link, the reference, beside it. Native's tools ran with the reference.
 func Merge(links []Link) []Result {
 	var all []Result
 	ref := &links[len(links)-1]
@@ -107,7 +107,7 @@ func Merge(links []Link) []Result {
 	return all
 }
 
-// beside adds what the reference and native's tools yielded in the same round as value.
+// beside adds the results of the reference and of native's tools in the same round as value.
 func (r *Result) beside(ref *Result, value float64, reference bool, name string) {
 	add := func(tool string, values []float64, failed string) {
 		var a *Against

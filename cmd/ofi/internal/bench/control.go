@@ -11,17 +11,17 @@ import (
 	"gofabric/core"
 )
 
-// The talk between measuring process and peer: one line of JSON each way.
+// This file has the messages between the measuring process and the peer: one line of JSON each.
 
-// maxLine bounds a message.
+// maxLine bounds a message, in bytes.
 const maxLine = 1 << 16
 
-// order is what the measuring process says.
+// order is a message of the measuring process.
 type order struct {
 	Do     string        `json:"do"` // open, accept, team, prepare, run, close
 	Stack  string        `json:"stack,omitempty"`
 	Window int           `json:"window,omitempty"`
-	Caps   core.Caps     `json:"caps,omitempty"` // more than usual
+	Caps   core.Caps     `json:"caps,omitempty"` // in addition to the tests' capabilities
 	Addr   string        `json:"addr,omitempty"`
 	Team   []string      `json:"team,omitempty"` // addresses of all members of a group
 	Work   Work          `json:"work"`
@@ -29,11 +29,11 @@ type order struct {
 	Limit  time.Duration `json:"limit,omitempty"`
 }
 
-// reply is what the peer answers. An order to run has two: one when receives are posted, one when it is done.
+// reply is the peer's answer. An order to run has two: one when receives are posted, one when the run is done.
 type reply struct {
 	Addr   string `json:"addr,omitempty"`
 	Remote remote `json:"remote"`
-	Lost   uint64 `json:"lost,omitempty"` // datagrams that found no room in the run
+	Lost   uint64 `json:"lost,omitempty"` // datagrams that were dropped during the run
 	Error  string `json:"error,omitempty"`
 }
 
@@ -60,13 +60,13 @@ func (l *lines) read(v any) error {
 	return json.Unmarshal(l.r.Bytes(), v)
 }
 
-// Peer is the process at the other end: it obeys orders from r until it ends, and answers to w.
+// Peer is the process at the other end. It executes orders from r until r ends, and answers to w.
 func Peer(p Providers, r io.Reader, w io.Writer) error {
 	orders := make(chan order)
 	gone := make(chan error, 1)
 	q := &peer{prov: p, out: newLines(r, w)}
 	defer q.close()
-	go func() { // reads ahead, so that the end of the other process is noticed in the middle of a measurement
+	go func() { // reads ahead, to notice the end of the other process during a measurement
 		for {
 			var o order
 			if err := q.out.read(&o); err != nil {

@@ -15,18 +15,20 @@ import (
 	"time"
 )
 
-// Native libfabric in tests for which it has no tool that prints times: a program of ours in C is compiled for that, if there are a compiler and headers.
+// This file runs native libfabric in tests for which it has no tool that prints times. It compiles a C program of
+// ours for that, if there are a compiler and headers.
 
 //go:embed native/member.c
 var memberSource []byte
 
-// wrongResult is what the program exits with if an operation's result was wrong.
+// wrongResult is the program's exit code if an operation's result was wrong.
 const wrongResult = 3
 
-// crowdFirst is how many operations the first run of the program does, which tells how long one takes: with more members than processors that may be long.
+// crowdFirst is the number of operations of the program's first run, which measures the time of one. With more
+// members than processors that time may be long.
 const crowdFirst = 5
 
-// compile builds the program, once, and returns where it is.
+// compile builds the program, once, and returns its path.
 func (n *Native) compile(ctx context.Context) (string, error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -57,7 +59,7 @@ func (n *Native) build(ctx context.Context) (string, error) {
 	return path, nil
 }
 
-// Close removes what was compiled.
+// Close removes the compiled program.
 func (n *Native) Close() {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -91,7 +93,7 @@ func (n *Native) crowd(ctx context.Context, s Stack, t Test, iters int, d time.D
 			return 0, err
 		}
 	}
-	for _, m := range members { // they start all at once
+	for _, m := range members { // they all start at once
 		name, ok := strings.CutPrefix(m.line(), "name ")
 		if !ok {
 			return 0, m.failed(ctx)
@@ -158,7 +160,7 @@ func (m *crowdMember) end() {
 	}
 }
 
-// leave has the process end by itself.
+// leave makes the process end by itself.
 func (m *crowdMember) leave() error {
 	m.end()
 	var code *exec.ExitError
@@ -168,10 +170,11 @@ func (m *crowdMember) leave() error {
 	return m.err
 }
 
-// errWrong goes with a time: native libfabric has its bugs, too.
+// errWrong accompanies a time: native libfabric has bugs, too.
 var errWrong = errors.New("the result of the operation was wrong")
 
-// failed says why a member did not do as it should. It waits for the process, whose last words come by another pipe.
+// failed returns the reason for a member's failure. It waits for the process, whose last output arrives through
+// another pipe.
 func (m *crowdMember) failed(ctx context.Context) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)

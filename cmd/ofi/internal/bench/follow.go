@@ -6,7 +6,7 @@ import (
 	"fmt"
 )
 
-// Measuring without end.
+// This file measures without end.
 
 // Round is one measurement of many. Its Sample says when it was made.
 type Round struct {
@@ -17,9 +17,9 @@ type Round struct {
 	Sample
 }
 
-// Follow makes the tests of one stack by turns, between the same two processes all the time, and tells of each measurement as it is made. So what changes
-// meanwhile around the processes is seen apart from what differs between any two of them. It ends with ctx, after Config.Rounds of each test (0: never), with a
-// test that fails, or when tell does.
+// Follow runs the tests of one stack in turn, always between the same two processes, and calls tell with each
+// measurement. So changes around the processes over time are separate from differences between processes. It ends
+// with ctx, after Config.Rounds of each test (0: no limit), with a test that fails, or with an error of tell.
 func Follow(ctx context.Context, c Config, tell func(Round) error) error {
 	if len(c.Stacks) != 1 || c.Native != nil {
 		return errors.New("one stack can be followed, and no native tools")
@@ -57,7 +57,7 @@ func Follow(ctx context.Context, c Config, tell func(Round) error) error {
 	return nil
 }
 
-// String is the measurement as a line.
+// String returns the measurement as a line.
 func (r Round) String() string {
 	line := fmt.Sprintf("%s  %s  %s  %s  %s %s", r.At.Format("15:04:05.000"), r.Stack, r.Name, sizeText(r.Test.Size), number(r.Value), r.Unit)
 	if r.P50 > 0 {

@@ -10,7 +10,8 @@ import (
 	"gofabric/core"
 )
 
-// TestFollow: the tests take turns, between the same processes, each measurement is told of when it is made, and rounds, context and listener end it.
+// TestFollow: the tests take turns, between the same processes, each measurement is told of when it is made, and
+// rounds, context and listener end it.
 func TestFollow(t *testing.T) {
 	c := Config{Providers: testProviders, Peer: peerThat("obey"), Stacks: []Stack{{"tcp", core.EPTypeRDM}}, Time: 2 * time.Millisecond, Rounds: 3,
 		Plan: Plan{Tests: []string{"latency", "rate"}, Window: 8}}

@@ -5,15 +5,15 @@ import (
 	"time"
 )
 
-// What ends loops that make no progress.
+// This file ends loops that make no progress.
 
-// limit makes the loops of s fail after d; the returned function takes that back.
+// limit makes the loops of s fail after d, unless the returned function is called before.
 func (s *side) limit(d time.Duration) (stop func()) {
 	t := time.AfterFunc(d, func() { s.stop.Store(true) })
 	return func() { t.Stop() }
 }
 
-// guard ends the loops of whatever side is open, now or later.
+// guard ends the loops of the open side, now or when it opens.
 type guard struct {
 	mu      sync.Mutex
 	side    *side

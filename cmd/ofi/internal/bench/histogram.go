@@ -5,7 +5,8 @@ import (
 	"time"
 )
 
-// Histogram counts durations in buckets a thirty-second of their value wide, from 1 ns to beyond a minute. Adding to it does not allocate.
+// Histogram counts durations from 1 ns to over a minute, in buckets whose width is 1/32 of their value. Add does
+// not allocate.
 type Histogram struct {
 	buckets [64 * 32]uint32
 	n       uint64
@@ -22,7 +23,7 @@ func bucketOf(ns uint64) int {
 	return (shift+1)<<subBits + int(ns>>shift)&(1<<subBits-1)
 }
 
-// lowOf is the least value of a bucket.
+// lowOf returns the lower bound of a bucket.
 func lowOf(b int) uint64 {
 	if b < 1<<subBits {
 		return uint64(b)
@@ -37,7 +38,7 @@ func (h *Histogram) Add(d time.Duration) {
 	h.n++
 }
 
-// Quantile returns the middle of the bucket below which a part q (0 to 1) of the durations lies; 0 without any.
+// Quantile returns the middle of the bucket that contains the quantile q (0 to 1) of the durations, 0 without any.
 func (h *Histogram) Quantile(q float64) time.Duration {
 	if h.n == 0 {
 		return 0

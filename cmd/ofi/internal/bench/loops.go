@@ -5,16 +5,16 @@ import (
 	"time"
 )
 
-// The measuring loops, each in two roles: first is the measuring process, which sends first.
+// This file has the measuring loops, each in two roles. first is the measuring process, which sends first.
 
-// Work is how much of a test to do: untimed first, then timed.
+// Work is the amount of a test: untimed iterations first, then timed ones.
 type Work struct {
 	Test   Test `json:"test"`
 	Warmup int  `json:"warmup"`
 	Iters  int  `json:"iters"`
 }
 
-// arm does what must be done before the other side starts.
+// arm prepares a run before the other side starts, such as the first receives.
 func (s *side) arm(w Work, first bool) error {
 	t := w.Test
 	switch {
@@ -33,7 +33,8 @@ func (s *side) arm(w Work, first bool) error {
 	return nil
 }
 
-// in and out are the buffers of a message: one for all messages, as in fabtests, but each remote access of a window has a place of its own.
+// in and out return the buffers of a message. All messages have one buffer, as in fabtests, but each remote access
+// of a window has its own.
 func (s *side) in(t Test, i int) []byte {
 	if !t.Kind.remote() {
 		i = 0
@@ -51,7 +52,7 @@ func (s *side) out(t Test, i int) []byte {
 	return s.mem[at : at+t.Size]
 }
 
-// run does the work, armed before, and returns the time of its timed part. h, if not nil, receives latencies.
+// run does the work after arm, and returns the time of its timed part. If h is not nil, it receives latencies.
 func (s *side) run(w Work, first bool, h *Histogram) (time.Duration, error) {
 	switch {
 	case w.Test.Kind == Latency:
@@ -74,7 +75,7 @@ func (s *side) run(w Work, first bool, h *Histogram) (time.Duration, error) {
 	return 0, fmt.Errorf("unknown test %q", w.Test.Kind)
 }
 
-// latencyBatch is how many round trips share two looks at the clock.
+// latencyBatch is the number of round trips between two reads of the clock.
 const latencyBatch = 32
 
 // pingpong bounces one message, as fi_msg_pingpong and fi_rdm_pingpong.
@@ -117,7 +118,7 @@ func (s *side) pingpong(w Work, first bool, h *Histogram) (time.Duration, error)
 	return time.Since(begin), nil
 }
 
-// put sends and waits for the completion, if there will be one.
+// put sends, and waits for the completion if there is one.
 func (s *side) put(b []byte, tagged, inject bool) error {
 	if err := s.send(b, tagged, inject); err != nil || inject {
 		return err
@@ -125,7 +126,8 @@ func (s *side) put(b []byte, tagged, inject bool) error {
 	return s.await(s.txq, 1)
 }
 
-// rateSender sends windows of messages; it waits for all completions and for the other side's answer after each, as fi_msg_bw.
+// rateSender sends windows of messages. After each it waits for all completions and for the other side's answer, as
+// fi_msg_bw does.
 func (s *side) rateSender(w Work) (time.Duration, error) {
 	t := w.Test
 	out, tagged, inject := s.out(t, 0), t.Tagged, t.Size <= s.inject
@@ -159,7 +161,7 @@ func (s *side) rateSender(w Work) (time.Duration, error) {
 	return time.Since(begin), nil
 }
 
-// rateReceiver posts a window of receives at a time and answers each.
+// rateReceiver posts a window of receives at a time, and answers each window.
 func (s *side) rateReceiver(w Work) (time.Duration, error) {
 	t := w.Test
 	in, tagged := s.in(t, 0), t.Tagged
@@ -167,7 +169,7 @@ func (s *side) rateReceiver(w Work) (time.Duration, error) {
 	begin := time.Now()
 	for done := 0; done < total; {
 		n := min(t.Window, total-done)
-		if done > 0 { // the first window is armed
+		if done > 0 { // arm posted the first window
 			for range n {
 				if err := s.recv(in, tagged); err != nil {
 					return 0, err
@@ -185,7 +187,8 @@ func (s *side) rateReceiver(w Work) (time.Duration, error) {
 	return time.Since(begin), nil
 }
 
-// slidingSender keeps up to a window of sends without completion. The time ends with the other side's answer to the last.
+// slidingSender keeps up to a window of sends without completion. The time ends with the other side's answer to the
+// last one.
 func (s *side) slidingSender(w Work) (time.Duration, error) {
 	t := w.Test
 	total := w.Warmup + w.Iters
@@ -244,8 +247,8 @@ func (s *side) slidingReceiver(w Work) (time.Duration, error) {
 	return time.Since(begin), s.sendSync(t.Tagged)
 }
 
-// rma reads or writes windows of remote memory, both sides at once unless the test says one way, as fi_rma_bw. A message to the other side says that
-// this one is done; until then memory and endpoint are needed.
+// rma reads or writes windows of remote memory, as fi_rma_bw does: both sides at once unless the test is one-way. A
+// message to the other side says that this side is done. Memory and endpoint must exist until then.
 func (s *side) rma(w Work, first bool) (time.Duration, error) {
 	t := w.Test
 	inject := t.Kind == Write && t.Size <= s.inject
@@ -254,7 +257,7 @@ func (s *side) rma(w Work, first bool) (time.Duration, error) {
 	if t.OneWay && !first {
 		total = 0
 	}
-	// What comes from the other side goes to the second half of the memory here, and what is read comes from the first half there.
+	// Writes of the other side go to the second half of the memory here. Reads come from the first half there.
 	far := uint64(t.Window * max(t.Size, syncSize))
 	if t.Kind == Read {
 		far = 0

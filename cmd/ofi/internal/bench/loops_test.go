@@ -8,8 +8,8 @@ import (
 	"gofabric/core"
 )
 
-// TestLoopsDoNotAllocate runs both roles of loops in one process and counts what is allocated. A sliding window may outrun the receiver, whose provider
-// then allocates for what nobody waits for.
+// TestLoopsDoNotAllocate runs both roles of loops in one process and counts what is allocated. A sliding window may
+// outrun the receiver, whose provider then allocates for messages without a receive.
 func TestLoopsDoNotAllocate(t *testing.T) {
 	var ends [2]*side
 	for i := range ends {

@@ -10,13 +10,14 @@ import (
 	"gofabric/util/rxd"
 )
 
-// Datagrams that came and were not taken: whoever measures wants to know.
+// This file counts datagrams that arrived and were dropped, because they distort a measurement.
 
-// lastWords is how long a measuring process whose own loop gave up waits for the other process to say what it lost.
+// lastWords is the time that a measuring process waits for the peer's report of losses, after its own loop has
+// timed out.
 const lastWords = 2 * time.Second
 
-// lost is how many datagrams the endpoint had no room for since it was opened: in the socket's receive buffer, or beside posted receives. 0 for an endpoint
-// that does not count them.
+// lost returns the number of datagrams that the endpoint had no room for since it was opened: in the socket's
+// receive buffer, or in posted receives. It is 0 for an endpoint that does not count them.
 func (s *side) lost() uint64 {
 	if s.ep == nil {
 		return 0
@@ -30,7 +31,7 @@ func (s *side) lost() uint64 {
 	return 0
 }
 
-// lostText says what n lost datagrams mean.
+// lostText explains n lost datagrams.
 func lostText(n uint64) string {
 	noun := "datagrams were"
 	if n == 1 {
@@ -39,7 +40,7 @@ func lostText(n uint64) string {
 	return fmt.Sprintf("%d %s lost for want of room at the receiver (FI_UDP_RECV_BUFFER)", n, noun)
 }
 
-// withLost adds to an error how many datagrams were lost.
+// withLost adds the number of lost datagrams to an error.
 func withLost(err error, n uint64) error {
 	if err == nil || n == 0 {
 		return err
@@ -47,5 +48,5 @@ func withLost(err error, n uint64) error {
 	return fmt.Errorf("%w; %s", err, lostText(n))
 }
 
-// mayHaveLost reports whether an error is what loss leads to.
+// mayHaveLost reports whether loss can cause an error.
 func mayHaveLost(err error) bool { return errors.Is(err, core.ErrTimedOut) }

@@ -9,39 +9,40 @@ import (
 	"gofabric/core"
 )
 
-// Measuring a stack.
+// This file measures a stack.
 
 const (
-	controlLimit = 20 * time.Second // of an order that moves no data
+	controlLimit = 20 * time.Second // for an order that moves no data
 	slack        = 10 * time.Second // beyond the expected time of a run
 	maxIters     = 1 << 30
 
-	calibrations = 16 // that would fit into a measurement
+	calibrations = 16 // number of calibrations that would fit into a measurement
 
-	// warmUp is how long the same is done before it is timed, unless that takes longer than the measurement. A Go process that has slept is slower for 5 to 10 ms: the
-	// runtime's monitor wakes every 20 us at first, with the kernel's timer slack 85, on a processor that who polls could use, and becomes rare
-	// only when it has found nothing to do 50 times (sysmon in runtime/proc.go).
+	// warmUp is the duration of the same work before the timed part, unless that takes longer than the measurement.
+	// A Go process that has slept is slower for 5 to 10 ms. At first the runtime's monitor wakes every 20 us (with
+	// the kernel's timer slack 85 us), on a processor that a polling thread could use. Its wake-ups become rare
+	// after it has found nothing to do 50 times (sysmon in runtime/proc.go).
 	warmUp = 20 * time.Millisecond
 )
 
 // Sample is one run of a test.
 type Sample struct {
-	At    time.Time `json:"at"`    // when it began
+	At    time.Time `json:"at"`    // start time
 	Usec  float64   `json:"usec"`  // per message; of latency, half a round trip
 	Value float64   `json:"value"` // in the test's unit
 	Iters int       `json:"iters"`
-	P50   float64   `json:"p50,omitempty"` // of latency, in us, over batches of round trips
+	P50   float64   `json:"p50,omitempty"` // for latency, in us, over batches of round trips
 	P99   float64   `json:"p99,omitempty"`
-	Lost  uint64    `json:"lost,omitempty"` // datagrams that found no room at either side while this was measured
+	Lost  uint64    `json:"lost,omitempty"` // datagrams that either side dropped during the measurement
 }
 
-// session is an open stack, ready to measure.
+// session is an open stack that is ready to measure.
 type session struct {
 	side    *side
-	others  []*partner // one, or the other members of a group
+	others  []*partner // the peer, or the other members of a group
 	guard   guard
 	perIter map[Test]time.Duration // measured before
-	lost    uint64                 // datagrams that found no room at the other side
+	lost    uint64                 // datagrams that the other side dropped
 }
 
 // openSession opens both ends of a stack.
@@ -77,7 +78,7 @@ func (s *session) open(ctx context.Context, p Providers, stack Stack, window int
 	return s.connect(ctx, there[0].Addr)
 }
 
-// orderAll gives the others an order and waits for all answers.
+// orderAll sends an order to the others and waits for all answers.
 func (s *session) orderAll(ctx context.Context, o order, limit time.Duration) ([]reply, error) {
 	for _, p := range s.others {
 		if err := p.say(o); err != nil {
@@ -97,7 +98,7 @@ func (s *session) answers(ctx context.Context, limit time.Duration) (all []reply
 	return all, err
 }
 
-// meet makes a group of all.
+// meet makes a group of all processes.
 func (s *session) meet(ctx context.Context, there []reply) error {
 	n, err := s.side.ep.Name()
 	if err != nil {
@@ -119,7 +120,8 @@ func (s *session) meet(ctx context.Context, there []reply) error {
 	return err
 }
 
-// connect makes the sides known to each other. Whoever accepts a connection must be doing so while the other connects.
+// connect connects the sides or exchanges their addresses. A side that accepts a connection must do so while the
+// other one connects.
 func (s *session) connect(ctx context.Context, there string) error {
 	a, err := core.ParseAddr(there)
 	if err != nil {
@@ -147,7 +149,7 @@ func (s *session) connect(ctx context.Context, there string) error {
 
 func (s *session) close() {
 	s.guard.set(nil)
-	for _, p := range s.others { // first: a peer that is gone cannot write to memory that is given back
+	for _, p := range s.others { // first: a peer that has ended cannot write to memory that is freed
 		p.close()
 	}
 	if s.side != nil {
@@ -155,7 +157,7 @@ func (s *session) close() {
 	}
 }
 
-// measure runs a test for about d, after finding out how many iterations that takes.
+// measure runs a test for about d. It first determines the number of iterations for that time.
 func (s *session) measure(ctx context.Context, t Test, d time.Duration) (Sample, error) {
 	here, err := s.side.prepare(t)
 	if err != nil {
@@ -175,7 +177,7 @@ func (s *session) measure(ctx context.Context, t Test, d time.Duration) (Sample,
 	var began time.Time
 	var took time.Duration
 	var h *Histogram
-	for range 4 { // a machine that was busy while calibrating makes runs too short
+	for range 4 { // a machine that was busy during calibration makes runs too short
 		w, h, began = t.work(per, d), &Histogram{}, time.Now()
 		if took, err = s.run(ctx, w, d, h); err != nil {
 			return Sample{}, err
@@ -196,8 +198,9 @@ func (s *session) measure(ctx context.Context, t Test, d time.Duration) (Sample,
 
 func micros(d time.Duration) float64 { return float64(d) / 1e3 }
 
-// calibrate returns the time of one iteration, from short runs of growing length. What the measurement before tells is where to begin, not more: two processes
-// that now share a processor with a third take hundreds of times as long for what they do by turns.
+// calibrate returns the time of one iteration, from short runs of growing length. The previous measurement only
+// determines the first length: two processes that now share a processor with a third take hundreds of times as long
+// for an exchange.
 func (s *session) calibrate(ctx context.Context, t Test, d time.Duration) (time.Duration, error) {
 	n := t.round(16)
 	if per := s.perIter[t]; per > 0 {
@@ -214,13 +217,13 @@ func (s *session) calibrate(ctx context.Context, t Test, d time.Duration) (time.
 	}
 }
 
-// work is what takes about d, at per an iteration, and what goes before it.
+// work returns the work for about d, if an iteration takes per, and its warm-up.
 func (t Test) work(per, d time.Duration) Work {
 	n := t.round(float64(d) / float64(per))
 	return Work{Test: t, Warmup: t.round(max(float64(n)/20, float64(min(warmUp, d))/float64(per))), Iters: n}
 }
 
-// round makes a number of iterations whole windows, at least one.
+// round rounds a number of iterations to whole windows, at least one.
 func (t Test) round(n float64) int {
 	w := max(t.Window, 1)
 	return max(int(min(n, maxIters)/float64(w)), 1) * w
@@ -228,7 +231,7 @@ func (t Test) round(n float64) int {
 
 // run does the work on both sides.
 func (s *session) run(ctx context.Context, w Work, expect time.Duration, h *Histogram) (time.Duration, error) {
-	limit := 4*expect + slack*time.Duration(max(w.Test.Members/2, 1)) // members share processors, now and then for a whole time slice each
+	limit := 4*expect + slack*time.Duration(max(w.Test.Members/2, 1)) // members share processors, and may each wait for a whole time slice
 	if err := s.side.arm(w, true); err != nil {
 		return 0, err
 	}

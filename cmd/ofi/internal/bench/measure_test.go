@@ -5,7 +5,8 @@ import (
 	"time"
 )
 
-// TestBusierNow measures on a machine that has become slower: what was found out before must not make the measurement many times as long.
+// TestBusierNow measures on a machine that has become slower: what was found out before must not make the
+// measurement many times as long.
 func TestBusierNow(t *testing.T) {
 	test := Test{Kind: Latency, Size: 64}
 	s, err := openSession(t.Context(), testProviders, peerThat("obey"), tcpStacks[1], 1, test.needs())

@@ -14,22 +14,23 @@ import (
 	"gofabric/internal/tcpport"
 )
 
-// Native libfabric's own tools, for comparison: fi_pingpong and the benchmarks of fabtests. Both of a tool's ends run with the environment of this
-// process, where LD_LIBRARY_PATH and FI_* variables may say which library they use and how.
+// This file runs native libfabric's own tools for comparison: fi_pingpong and the benchmarks of fabtests. Both ends
+// of a tool run with the environment of this process: LD_LIBRARY_PATH and FI_* variables may select the library and
+// its settings.
 
-// Native says where native tools are.
+// Native has the paths of native tools.
 type Native struct {
 	Pingpong string // path or name of fi_pingpong; "" to leave it out
 	Fabtests string // directory with fi_msg_bw and so on; "" to leave them out
-	Prefix   string // where the library is for which programs are compiled, above its include and lib; "" for the system's
+	Prefix   string // installation prefix of the library that programs are compiled for; "" for the system's
 
-	// Cable is what servers and clients are at the two ends of; nil: both are on the loopback interface.
+	// Cable has the server and the client at its ends. nil: both use the loopback interface.
 	Cable *Cable
 
 	mu  sync.Mutex
-	per map[string]float64 // microseconds per message, measured before
+	per map[string]float64 // microseconds per message in earlier runs
 
-	dir, member string // what was compiled
+	dir, member string // paths of the compiled program
 	memberErr   error
 }
 
@@ -42,7 +43,7 @@ type tool struct {
 	own  bool // the program of native/member.c
 }
 
-// tools are those that do what a test does.
+// tools returns the tools that measure the same as a test.
 func (n *Native) tools(s Stack, t Test) []tool {
 	if n == nil || t.OneWay {
 		return nil
@@ -70,7 +71,7 @@ func (n *Native) tools(s Stack, t Test) []tool {
 		}
 	case t.Kind == Rate && t.Tagged:
 		add("fi_rdm_tagged_bw")
-	case t.Kind == Rate && kind != "dgram": // fabtests have no bandwidth of datagrams
+	case t.Kind == Rate && kind != "dgram": // fabtests do not measure the bandwidth of datagrams
 		add("fi_" + kind + "_bw")
 	case t.Kind == Atomic && kind == "rdm" || t.Kind == AllReduce:
 		all = append(all, tool{name: "libfabric", own: true})
@@ -82,14 +83,15 @@ func (n *Native) tools(s Stack, t Test) []tool {
 
 const (
 	nativeTries  = 3
-	nativeFirst  = 1000                   // iterations of the first run, which tells how long one takes
-	nativeStart  = 5 * time.Second        // for a server to be ready
+	nativeFirst  = 1000                   // iterations of the first run, which measures the time of one
+	nativeStart  = 5 * time.Second        // time for a server to be ready
 	nativeRetry  = 20 * time.Millisecond  // between attempts of a client
-	nativeLimit  = 6 * time.Second        // of a run beyond its expected time
-	nativeLinger = 500 * time.Millisecond // of a process whose output stays open
+	nativeLimit  = 6 * time.Second        // time of a run beyond its expected time
+	nativeLinger = 500 * time.Millisecond // time for a process whose output stays open
 )
 
-// run runs a tool for about d and returns microseconds per message; together with errWrong, if that is all that went wrong.
+// run runs a tool for about d and returns microseconds per message. With errWrong the time is valid, but results
+// were wrong.
 func (n *Native) run(ctx context.Context, tl tool, s Stack, t Test, d time.Duration) (float64, error) {
 	key := tl.name + " " + s.String() + fmt.Sprint(t)
 	n.mu.Lock()
@@ -125,7 +127,8 @@ func (n *Native) run(ctx context.Context, tl tool, s Stack, t Test, d time.Durat
 	return usec, err
 }
 
-// once runs server and client of a tool, again if that failed: a port may be taken in the last moment, and a client that was too early may wait for ever.
+// once runs server and client of a tool, and again after a failure: another process may take the port, and a client
+// that is too early may wait for ever.
 func (n *Native) once(ctx context.Context, tl tool, s Stack, t Test, iters int, d time.Duration) (usec float64, err error) {
 	for range nativeTries {
 		if tl.own {
@@ -140,7 +143,8 @@ func (n *Native) once(ctx context.Context, tl tool, s Stack, t Test, iters int, 
 	return usec, err
 }
 
-// try runs server and client once. The client starts when the server listens, or, where that cannot be seen, tries until the server is ready.
+// try runs server and client once. The client starts when the server listens. If that cannot be observed, it
+// retries until the server is ready.
 func (n *Native) try(ctx context.Context, tl tool, s Stack, t Test, iters int, d time.Duration) (float64, error) {
 	ctx, cancel := context.WithTimeout(ctx, 4*d+nativeLimit)
 	defer cancel()
@@ -158,7 +162,7 @@ func (n *Native) try(ctx context.Context, tl tool, s Stack, t Test, iters int, d
 	}
 	serverOut := &tail{}
 	bound := slices.Clone(args)
-	if !tl.pp { // left to itself a server over ofi_rxm takes the address of an interface, and its client is refused for ever
+	if !tl.pp { // without an address, a server over ofi_rxm takes an interface's address, and refuses its client
 		bound = append(bound, "-s", n.server())
 	}
 	server := command(ctx, tl.path, append(bound, "-B", strconv.Itoa(port))...)
@@ -172,7 +176,7 @@ func (n *Native) try(ctx context.Context, tl tool, s Stack, t Test, iters int, d
 		serverErr = server.Wait()
 		close(ended)
 	}()
-	defer func() { // whatever comes, nothing is left behind
+	defer func() { // on all paths no process remains
 		cancel()
 		<-ended
 	}()
@@ -202,7 +206,7 @@ func (n *Native) try(ctx context.Context, tl tool, s Stack, t Test, iters int, d
 	}
 }
 
-// server is the address that clients connect to, and client what goes before their commands.
+// server returns the address that clients connect to. client returns the prefix of their commands.
 func (n *Native) server() string {
 	if n.Cable == nil {
 		return node
@@ -225,7 +229,7 @@ func command(ctx context.Context, path string, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// Find looks for fi_pingpong in the search path, unless Pingpong names it, and checks that fabtests are where they should be.
+// Find looks for fi_pingpong in the search path, unless Pingpong names it, and checks that the fabtests exist.
 func (n *Native) Find() error {
 	if n.Pingpong == "" {
 		n.Pingpong = "fi_pingpong"

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Reading what native tools print.
+// This file parses the output of native tools.
 
 // parseOutput returns the microseconds per message of a tool's only line of figures.
 func parseOutput(pingpong bool, out string) (float64, error) {
@@ -17,7 +17,7 @@ func parseOutput(pingpong bool, out string) (float64, error) {
 	return parseMachine(out)
 }
 
-// parseMachine reads what fabtests print with -m: - { xfer_size: 64, ..., usec/xfer: 4.99, Mxfers/sec: 0.2 }
+// parseMachine reads the output of fabtests -m: - { xfer_size: 64, ..., usec/xfer: 4.99, Mxfers/sec: 0.2 }
 func parseMachine(out string) (float64, error) {
 	for line := range strings.Lines(out) {
 		body, ok := strings.CutPrefix(strings.TrimSpace(line), "- {")
@@ -59,7 +59,7 @@ func positive(text string) (float64, error) {
 	return v, err
 }
 
-// lastLine is the end of an output, for error messages.
+// lastLine returns the last line of an output, for error messages.
 func lastLine(out []byte) string {
 	s := strings.TrimSpace(string(out))
 	if i := strings.LastIndexByte(s, '\n'); i >= 0 {

@@ -11,9 +11,9 @@ import (
 	"time"
 )
 
-// The peer's process, seen from the measuring one.
+// This file controls the peer process from the measuring one.
 
-// killDelay is how long a peer may take to end by itself.
+// killDelay is the time that a peer has to end by itself.
 const killDelay = 2 * time.Second
 
 // partner is a running peer. One goroutine uses it.
@@ -69,7 +69,7 @@ func startPartner(ctx context.Context, command func(context.Context) *exec.Cmd) 
 	return p, nil
 }
 
-// say gives an order without waiting for the answer.
+// say sends an order. It does not wait for the answer.
 func (p *partner) say(o order) error {
 	if err := p.talk.w.Encode(o); err != nil {
 		return p.broken(err)
@@ -96,7 +96,8 @@ func (p *partner) answer(ctx context.Context, limit time.Duration) (reply, error
 	}
 }
 
-// broken describes the end of the conversation. It waits for the process, whose last words come by another pipe.
+// broken describes the end of the communication. It waits for the process, whose last output arrives through
+// another pipe.
 func (p *partner) broken(err error) error {
 	p.close()
 	if err == nil || err == io.EOF {
@@ -105,12 +106,12 @@ func (p *partner) broken(err error) error {
 	return fmt.Errorf("the other process: %w%s", err, p.errText)
 }
 
-// close ends the process: it leaves when its standard input ends, or it is killed.
+// close ends the process: it exits when its standard input ends, or it is killed.
 func (p *partner) close() {
 	p.once.Do(func() {
 		p.stdin.Close()
 		t := time.AfterFunc(killDelay, p.cancel)
-		for range p.answers { // the pipe must be read to its end before Wait
+		for range p.answers { // read the pipe to its end before Wait (os/exec)
 		}
 		p.cmd.Wait()
 		t.Stop()
@@ -118,7 +119,7 @@ func (p *partner) close() {
 	})
 }
 
-// tail keeps the end of what a process wrote, for error messages.
+// tail keeps the end of a process' output, for error messages.
 type tail struct {
 	mu   sync.Mutex
 	text []byte

@@ -15,9 +15,10 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 )
 
-// Drawing results: a bar for each test, one chart above the other for each unit; beside each bar those of native tools.
+// This file draws results: a chart for each unit, one below the other, with a bar for each test and those of native
+// tools beside it.
 
-// CheckPlot says whether Plot can write a file of that name.
+// CheckPlot returns an error if Plot cannot write a file of that name.
 func CheckPlot(file string) error {
 	switch strings.ToLower(filepath.Ext(file)) {
 	case ".svg", ".png":
@@ -63,7 +64,7 @@ func Plot(file string, results []Result) error {
 var barColors = []color.Color{color.RGBA{R: 0x1b, G: 0x6c, B: 0xa8, A: 0xff}, color.RGBA{R: 0xb0, G: 0xb0, B: 0xb0, A: 0xff},
 	color.RGBA{R: 0xd9, G: 0x8b, B: 0x2b, A: 0xff}}
 
-// chart draws bars of the medians: ours, and for each native tool in turn.
+// chart draws bars of the medians: ours, then those of each native tool.
 func chart(title string, results []Result) (*plot.Plot, error) {
 	p := plot.New()
 	p.Title.Text = title
@@ -119,7 +120,7 @@ func saveCharts(file string, charts []*plot.Plot, width vg.Length) error {
 	return writeFile(file, canvas)
 }
 
-// writeFile creates the file; one that could not be written in full is removed.
+// writeFile creates the file. It removes a file that it could not write in full.
 func writeFile(file string, canvas io.WriterTo) error {
 	f, err := os.Create(file)
 	if err != nil {

@@ -7,23 +7,23 @@ import (
 	"time"
 )
 
-// A whole benchmark: stacks, tests, rounds, and native tools in between.
+// This file runs a whole benchmark: stacks, tests, rounds, and native tools in between.
 
-// Config says what to run.
+// Config is the configuration of a benchmark.
 type Config struct {
 	Providers Providers
-	// Peer makes the command of the other process, which must call Peer.
+	// Peer returns the command of the other process, which must call Peer.
 	Peer   func(context.Context) *exec.Cmd
 	Stacks []Stack
 	Plan   Plan
 	Time   time.Duration // of one measurement
 	Rounds int           // measurements of each test; with Native, pairs
 	Native *Native       // nil: none
-	// Progress is told what comes next, out of how many measurements. It may be nil.
+	// Progress receives what is measured next, and the number of measurements. It may be nil.
 	Progress func(done, total int, what string)
 }
 
-// Result is what a test yielded on a stack.
+// Result is the result of a test on a stack.
 type Result struct {
 	Stack   string    `json:"stack"`
 	Name    string    `json:"name"`
@@ -34,7 +34,8 @@ type Result struct {
 	Error   string    `json:"error,omitempty"`
 }
 
-// Against is what a native tool yielded for the same test. Ratios are ours to native's, a pair of neighbouring runs each.
+// Against is the result of a native tool for the same test. Ratios are ours to native's, each of two consecutive
+// runs.
 type Against struct {
 	Tool   string    `json:"tool"`
 	Values []float64 `json:"values,omitempty"`
@@ -43,7 +44,7 @@ type Against struct {
 	Error  string    `json:"error,omitempty"`
 }
 
-// Values are the samples' values.
+// Values returns the samples' values.
 func (r *Result) Values() []float64 {
 	var v []float64
 	for _, s := range r.Ours {
@@ -52,7 +53,7 @@ func (r *Result) Values() []float64 {
 	return v
 }
 
-// Lost is how many datagrams found no room while the samples were taken.
+// Lost returns the number of datagrams that were dropped while the samples were taken.
 func (r *Result) Lost() (n uint64) {
 	for _, s := range r.Ours {
 		n += s.Lost
@@ -60,7 +61,8 @@ func (r *Result) Lost() (n uint64) {
 	return n
 }
 
-// Run measures. A test that fails is a Result with Error and does not end the others; the error returned is that of ctx.
+// Run runs the tests. A test that fails is a Result with Error and does not end the others. The returned error is
+// that of ctx.
 func Run(ctx context.Context, c Config) ([]Result, error) {
 	b := &run{Config: c}
 	b.Rounds = max(c.Rounds, 1)
@@ -91,7 +93,8 @@ func (b *run) say(what string) {
 	}
 }
 
-// stack makes all tests on a stack. The native tools run between the rounds, so that whatever the machine does meets both alike.
+// stack runs all tests on a stack. The native tools run between the rounds, so that changes on the machine affect
+// both alike.
 func (b *run) stack(ctx context.Context, st Stack) {
 	var s *session
 	var opened needs
@@ -104,7 +107,7 @@ func (b *run) stack(ctx context.Context, st Stack) {
 	defer func() { closeSession() }()
 	tests, window := b.Plan.For(st), 0
 	for _, t := range tests {
-		window = max(window, t.Window) // the endpoints serve all tests
+		window = max(window, t.Window) // one pair of endpoints serves all tests
 	}
 	for _, t := range tests {
 		r := Result{Stack: st.String(), Name: t.Name(), Test: t, Unit: t.Unit()}
@@ -126,7 +129,7 @@ func (b *run) stack(ctx context.Context, st Stack) {
 				if err == nil {
 					sample, err = s.measure(ctx, t, b.Time)
 				}
-				if err != nil { // what is under way there is not known: begin anew
+				if err != nil { // the state of the endpoints is unknown: open new ones
 					r.Error = err.Error()
 					closeSession()
 				} else {

@@ -69,7 +69,8 @@ func TestOneWay(t *testing.T) {
 	}
 }
 
-// TestDatagrams measures a stack that may lose messages, and here loses all of them the second time: that ends with an error.
+// TestDatagrams measures a stack that may lose messages, and here loses all of them the second time: that ends with
+// an error.
 func TestDatagrams(t *testing.T) {
 	stack := Stack{"udp", core.EPTypeDgram}
 	results, err := Run(t.Context(), Config{Providers: testProviders, Peer: peerThat("obey"), Stacks: []Stack{stack}, Time: 5 * time.Millisecond, Plan: Plan{}})
@@ -83,7 +84,7 @@ func TestDatagrams(t *testing.T) {
 	defer s.close()
 	test := Test{Kind: Latency, Size: 64}
 	if _, err = s.prepare(test); err == nil {
-		err = s.join(core.IPAddr(netip.MustParseAddrPort(node + ":9"))) // where nobody answers
+		err = s.join(core.IPAddr(netip.MustParseAddrPort(node + ":9"))) // where no process answers
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -161,7 +162,7 @@ func TestBadOrders(t *testing.T) {
 	}
 }
 
-// notifying tells of each write.
+// notifying reports each write.
 type notifying struct {
 	w  io.Writer
 	ch chan struct{}

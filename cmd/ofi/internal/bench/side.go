@@ -11,26 +11,26 @@ import (
 	"gofabric/core"
 )
 
-// One end of a measurement.
+// This file has one end of a measurement.
 
-// GetInfo and OpenFabric are the root package's, or a test's.
+// GetInfo and OpenFabric are those of the root package, or of a test.
 type (
 	GetInfo    func(core.Query) ([]*core.Info, []core.Refusal, error)
 	OpenFabric func(*core.Info) (*core.Fabric, error)
 )
 
-// Providers is where endpoints come from.
+// Providers gives access to endpoints.
 type Providers struct {
 	GetInfo    GetInfo
 	OpenFabric OpenFabric
-	// Node is the address of this process's endpoints; "" for that of both ends of a measurement without a cable.
+	// Node is the address of this process's endpoints. "" is the address of both ends without a Cable.
 	Node string
 }
 
-// node is where both ends live, if they are not at the ends of a Cable.
+// node is the address of both ends without a Cable.
 const node = "127.0.0.1"
 
-// at is where endpoints are.
+// at returns the address of this process' endpoints.
 func (p Providers) at() string {
 	if p.Node == "" {
 		return node
@@ -38,13 +38,13 @@ func (p Providers) at() string {
 	return p.Node
 }
 
-// defaultQueue is how many operations the queues of native tcp hold by default: more are asked for only if needed.
+// defaultQueue is the default queue size of native tcp, in operations. Tests that need more ask for it.
 const defaultQueue = 256
 
-// connectTimeout bounds the making of a connection.
+// connectTimeout bounds the setup of a connection.
 const connectTimeout = 10 * time.Second
 
-// side is one end: an endpoint, its queues and buffers.
+// side is one end: an endpoint with its queues and buffers.
 type side struct {
 	prov   Providers
 	stack  Stack
@@ -58,10 +58,10 @@ type side struct {
 	rxq    *core.CompletionQueue
 	ep     *core.Endpoint
 	peer   core.FIAddr
-	inject int // bytes up to which Inject is used
+	inject int // largest message, in bytes, that Inject sends
 	team   *team
 
-	mem    []byte // what is sent, then what is received into
+	mem    []byte // first half: data to send; second half: received data
 	mr     *core.MemoryRegion
 	desc   core.Desc
 	remote remote
@@ -80,7 +80,7 @@ type remote struct {
 	Key  uint64 `json:"key"`
 }
 
-// hints asks for what the tests need; window is how many operations are posted at most.
+// hints returns the hints for the tests. window is the largest number of posted operations.
 func (s Stack) hints(window int, more core.Caps) *core.Info {
 	h := core.NewHints()
 	h.Fabric.ProvName = s.Provider
@@ -103,13 +103,13 @@ func (s Stack) hints(window int, more core.Caps) *core.Info {
 	return h
 }
 
-// Check says why a stack cannot be measured.
+// Check returns the reason why a stack cannot be measured.
 func (s Stack) Check(getInfo GetInfo) error {
 	_, _, err := getInfo(core.Query{Node: node, Flags: core.InfoSource, Hints: s.hints(0, 0)})
 	return err
 }
 
-// newSide opens everything up to the domain and, of a connectionless stack, the endpoint.
+// newSide opens everything up to the domain and, for a connectionless stack, the endpoint.
 func newSide(p Providers, stack Stack, window int, more core.Caps) (*side, error) {
 	s := &side{prov: p, stack: stack, peer: core.AddrUnspec}
 	infos, _, err := p.GetInfo(core.Query{Node: p.at(), Flags: core.InfoSource, Hints: stack.hints(window, more)})
@@ -193,7 +193,7 @@ func (s *side) listen() (core.Addr, error) {
 	return s.pep.Name()
 }
 
-// join connects to the address of the other side, or puts it into the vector.
+// join connects to the address of the other side, or inserts it into the vector.
 func (s *side) join(addr core.Addr) error {
 	if s.stack.Type != core.EPTypeMsg {
 		fi := [1]core.FIAddr{}
@@ -245,12 +245,12 @@ func (s *side) event(want core.EQEventType) (core.EQEvent, error) {
 	return ev, err
 }
 
-// prepare makes room for a test and registers it for remote access.
+// prepare allocates memory for a test and registers it for remote access.
 func (s *side) prepare(t Test) (remote, error) {
 	n := 2 * max(t.Window, 1) * max(t.Size, syncSize)
 	if n > len(s.mem) {
 		s.mem = make([]byte, n)
-		for i := range s.mem { // touch every page before anything is measured
+		for i := range s.mem { // touch every page before the measurement
 			s.mem[i] = byte(i)
 		}
 	}

@@ -8,7 +8,7 @@ import (
 	"gofabric/core"
 )
 
-// What is measured.
+// This file specifies tests and stacks.
 
 // Kind is a measuring procedure.
 type Kind string
@@ -19,7 +19,8 @@ const (
 	Sliding Kind = "sliding" // at most a window of sends without completion
 	Write   Kind = "write"   // windows of remote writes
 	Read    Kind = "read"    // windows of remote reads
-	// Atomic is the time of a remote fetch-add, while the other side only makes progress; AllReduce that of a sum of doubles over a group of processes.
+	// Atomic measures a remote fetch-add, while the other side only makes progress. AllReduce measures a sum of
+	// doubles over a group of processes.
 	Atomic    Kind = "atomic"
 	AllReduce Kind = "allreduce"
 )
@@ -32,13 +33,13 @@ type Test struct {
 	Kind   Kind `json:"kind"`
 	Tagged bool `json:"tagged,omitempty"`
 	Size   int  `json:"size"`             // bytes of a message
-	Window int  `json:"window,omitempty"` // operations before completions are waited for
+	Window int  `json:"window,omitempty"` // operations before a wait for completions
 	OneWay bool `json:"one_way,omitempty"`
 
 	Members int `json:"members,omitempty"` // of an AllReduce
 }
 
-// needs is what a session must be opened with.
+// needs has the requirements of a test on a session.
 type needs struct {
 	caps    core.Caps
 	members int // processes
@@ -54,7 +55,7 @@ func (t Test) needs() needs {
 	return needs{members: 2}
 }
 
-// Name is the test as the table shows it.
+// Name returns the test's name in the table.
 func (t Test) Name() string {
 	name := string(t.Kind)
 	if t.Kind == Rate && t.Size >= bulkSize {
@@ -69,10 +70,10 @@ func (t Test) Name() string {
 	return name
 }
 
-// bulkSize is the size from which bytes per second are more telling than messages per second.
+// bulkSize is the message size, in bytes, from which results are bytes per second instead of messages per second.
 const bulkSize = 4096
 
-// Unit is the unit of the test's Value: us, Mmsg/s or MB/s (10^6 bytes).
+// Unit returns the unit of the test's Value: us, Mmsg/s or MB/s (10^6 bytes).
 func (t Test) Unit() string {
 	switch {
 	case t.LowerIsBetter():
@@ -96,7 +97,7 @@ func (t Test) value(usec float64) float64 {
 	return 1 / usec
 }
 
-// LowerIsBetter says which way the test's values improve.
+// LowerIsBetter reports whether a lower value is better.
 func (t Test) LowerIsBetter() bool {
 	return t.Kind == Latency || t.Kind == Atomic || t.Kind == AllReduce
 }
@@ -107,7 +108,7 @@ type Stack struct {
 	Type     core.EPType `json:"-"`
 }
 
-// String is the stack as --stack takes it: tcp/msg.
+// String returns the stack as --stack takes it: tcp/msg.
 func (s Stack) String() string { return s.Provider + "/" + s.typeName() }
 
 func (s Stack) typeName() string {
@@ -138,7 +139,7 @@ func ParseStack(text string) (Stack, error) {
 	return s, nil
 }
 
-// Stacks lists the reliable stacks that there are, each once, in GetInfo's order.
+// Stacks lists the available reliable stacks, each once, in GetInfo's order.
 func Stacks(getInfo GetInfo) ([]Stack, error) {
 	infos, _, err := getInfo(core.Query{})
 	if err != nil {
@@ -154,7 +155,7 @@ func Stacks(getInfo GetInfo) ([]Stack, error) {
 	return all, nil
 }
 
-// Plan says which tests to make on each stack.
+// Plan selects the tests on each stack.
 type Plan struct {
 	Tests  []string // names of PlanTests; empty: those of DefaultTests
 	Small  int      // bytes of latency and rate messages; 0: 64
@@ -166,16 +167,16 @@ type Plan struct {
 	Sums    []int // bytes of allreduce; nil: 8 bytes to 1 MiB
 }
 
-// DefaultTests are the tests that are made if none are named, and PlanTests the names that Plan.Tests may hold.
+// DefaultTests are the tests if none are named. PlanTests are the valid names in Plan.Tests.
 var (
 	DefaultTests = []string{"latency", "rate", "sliding", "bandwidth", "write", "read", "tagged"}
 	PlanTests    = append(slices.Clone(DefaultTests), string(Atomic), string(AllReduce))
 )
 
-// windowMemory bounds the buffers of a window: the windows of large messages are smaller if need be.
+// windowMemory bounds the buffers of a window, in bytes. Large messages have smaller windows if necessary.
 const windowMemory = 64 << 20
 
-// For lists the tests for a stack.
+// For returns the tests for a stack.
 func (p Plan) For(s Stack) []Test {
 	small, window, bulk := p.Small, p.Window, p.Bulk
 	if small == 0 {
@@ -200,7 +201,7 @@ func (p Plan) For(s Stack) []Test {
 		all = append(all, Test{Kind: Rate, Size: small, Window: window})
 	}
 	if s.Type == core.EPTypeDgram {
-		return all // what follows gives a receiver more than its socket holds, or is not for datagrams
+		return all // the other tests overflow a receiver's socket, or are not for datagrams
 	}
 	if want("sliding") {
 		all = append(all, Test{Kind: Sliding, Size: small, Window: window})
@@ -229,7 +230,7 @@ func (p Plan) For(s Stack) []Test {
 	return all
 }
 
-// sums are the tests of collective operations.
+// sums returns the tests of collective operations.
 func (p Plan) sums() (all []Test) {
 	members, sizes := p.Members, p.Sums
 	if members == nil {

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Spread is the least, the middle and the greatest of some values.
+// Spread has the minimum, the median and the maximum of values.
 type Spread struct{ Min, Median, Max float64 }
 
 // SpreadOf returns the spread of values, zero for none.
@@ -47,7 +47,7 @@ func sizeText(n int) string {
 	return fmt.Sprint(n)
 }
 
-// maxSize bounds sizes given on a command line.
+// maxSize bounds sizes on a command line, in bytes.
 const maxSize = 1 << 30
 
 // ParseSize reads bytes: 64, 64k, 1m.

@@ -6,7 +6,8 @@ import (
 	"text/tabwriter"
 )
 
-// Table prints results: a line per test, and one more per native tool. Ratios are ours to native's: below 1 is better for latencies, above 1 for the rest.
+// Table prints results: a line for each test, and a line for each native tool. Ratios are ours to native's: for
+// latencies a ratio below 1 is better, for the rest one above 1.
 func Table(w io.Writer, results []Result) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
 	native, several := false, false
@@ -76,7 +77,7 @@ func row(t io.Writer, r *Result, several, native bool) {
 	}
 }
 
-// problems lists what failed, in full, and what was lost.
+// problems lists failures, in full, and losses.
 func problems(w io.Writer, results []Result) error {
 	var err error
 	say := func(r *Result, who, text string) {

@@ -9,7 +9,7 @@ import (
 	"gofabric/core"
 )
 
-// Atomics and collective operations: what fabtests do not measure, or not alone.
+// This file measures atomics and collective operations, which fabtests do not measure on their own.
 
 // team is the group that a side is a member of.
 type team struct {
@@ -19,7 +19,8 @@ type team struct {
 	rank    int
 }
 
-// meet joins the group of the endpoints with these addresses, of which s is one. All must be doing so.
+// meet joins the group of the endpoints with these addresses. s is one of them, and all must call meet at the same
+// time.
 func (s *side) meet(names []string) error {
 	own, err := s.ep.Name()
 	if err != nil {
@@ -53,7 +54,8 @@ func (s *side) meet(names []string) error {
 	return err
 }
 
-// atomics adds to a number of the other side and fetches it, one operation at a time; the other side only makes progress, as in fi_rdm_atomic.
+// atomics runs fetch-adds on a number of the other side, one at a time. The other side only makes progress, as in
+// fi_rdm_atomic.
 func (s *side) atomics(w Work, first bool) (time.Duration, error) {
 	if !first {
 		if err := s.await(s.rxq, 1); err != nil {
@@ -90,7 +92,8 @@ func (s *side) atomics(w Work, first bool) (time.Duration, error) {
 	return took, s.await(s.rxq, 1)
 }
 
-// sums adds up vectors of doubles over all members, one operation after another. The first member has the others make progress until all is done there.
+// sums adds vectors of doubles over all members, one operation after another. After the last, the first member
+// makes the others continue their progress until all are done.
 func (s *side) sums(w Work, first bool) (time.Duration, error) {
 	in, out, n := s.out(w.Test, 0), s.in(w.Test, 0)[:w.Test.Size], len(s.team.members)
 	for i := 0; i+8 <= len(in); i += 8 {

@@ -7,15 +7,15 @@ import (
 	"gofabric/core"
 )
 
-// What the loops are made of. None of it allocates, nor reads a clock while something is to be done.
+// This file has the parts of the loops. None of them allocates, or reads a clock while there is work.
 
-// syncSize is the length of the message that answers a window, as in fabtests.
+// syncSize is the length of the message that answers a window, in bytes, as in fabtests.
 const syncSize = 4
 
-// patience is how many empty polls go by between looks at the watchdog's flag.
+// patience is the number of empty polls between checks of the watchdog's flag.
 const patience = 1 << 14
 
-// idle is called for every empty poll.
+// idle must be called for every empty poll.
 func (s *side) idle() error {
 	s.polls++
 	if s.polls%patience == 0 {
@@ -24,10 +24,11 @@ func (s *side) idle() error {
 	return nil
 }
 
-// slow is how long a loop may stand still that is only slow: processes that share processors with many others lose them for some time slices.
+// slow is the time that a loop may make no progress without being stuck: processes that share processors with many
+// others wait for some time slices.
 const slow = 2 * time.Second
 
-// look sees whether the watchdog wants the loop to end, and says what it has been doing.
+// look returns an error if the watchdog wants the loop to end, with the operation that the loop waits for.
 func (s *side) look() error {
 	if now := time.Now(); s.taken != s.seen || s.seenAt.IsZero() {
 		s.seen, s.seenAt = s.taken, now
@@ -41,7 +42,7 @@ func (s *side) look() error {
 	return fmt.Errorf("slow progress, %d completions until now (is the machine busy with something else?): %w", s.taken, core.ErrTimedOut)
 }
 
-// again decides about an error of a post: nil to try again, after progress.
+// again handles the error of a post: nil means to try again, after progress.
 func (s *side) again(err error) error {
 	if err != core.ErrAgain {
 		return err
@@ -70,7 +71,7 @@ func (s *side) await(q *core.CompletionQueue, n int) error {
 	return nil
 }
 
-// take waits for completions and returns how many it took.
+// take waits for completions and returns the number of completions that it took.
 func (s *side) take(q *core.CompletionQueue) (int, error) {
 	for {
 		n, err := q.Read(s.entries[:])
@@ -99,7 +100,7 @@ func failed(q *core.CompletionQueue, err error) error {
 	return fmt.Errorf("%w %s", e.Err, e.Detail)
 }
 
-// send posts a message; whether a completion follows is for the caller to know: not if inject.
+// send posts a message. With inject there is no completion.
 func (s *side) send(b []byte, tagged, inject bool) error {
 	for {
 		var err error
@@ -122,7 +123,7 @@ func (s *side) send(b []byte, tagged, inject bool) error {
 	}
 }
 
-// tag is that of all tagged messages.
+// tag is the tag of all tagged messages.
 const tag = 0x7a6
 
 // recv posts a receive.
@@ -164,7 +165,7 @@ func (s *side) access(b []byte, at uint64, kind Kind, inject bool) error {
 	}
 }
 
-// sendSync sends the small message, and waits until it is sent.
+// sendSync sends the message of syncSize bytes, and waits until it is sent.
 func (s *side) sendSync(tagged bool) error {
 	inject := syncSize <= s.inject
 	if err := s.send(s.mem[:syncSize], tagged, inject); err != nil || inject {

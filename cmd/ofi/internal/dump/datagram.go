@@ -7,10 +7,11 @@ import (
 // PacketFormat is a wire format over UDP.
 type PacketFormat interface {
 	Name() string
-	// Match tells whether a datagram, with what was not captured of it as zeros, is of this format beyond reasonable doubt; likely asks for less, as the
-	// user has pointed at the port.
+	// Match reports whether a datagram has this format beyond reasonable doubt. Bytes that were not captured are
+	// zero. likely relaxes the test: the user has named the port.
 	Match(d Datagram, likely bool) bool
-	// Decode describes a datagram of a conversation that is of this format. payload is how many bytes of each payload are wanted.
+	// Decode describes a datagram of a conversation of this format. payload is the number of bytes of each payload
+	// to report.
 	Decode(d Datagram, payload int, emit func(Record))
 }
 
@@ -28,7 +29,7 @@ const (
 	maxDatagram = 65535
 )
 
-// datagram decodes a datagram, if its conversation is known or it makes it known.
+// datagram decodes a datagram if its conversation is known, or if Match recognizes it.
 func (d *dumper) datagram(p *capture.Packet) {
 	if len(p.Payload) > maxDatagram {
 		d.sum.Datagrams++

@@ -1,8 +1,9 @@
-// Package dump finds the conversations of fabrics in packet captures and describes their frames, one Record each.
+// Package dump finds the conversations of fabrics in packet captures and describes each frame as a Record.
 //
-// A wire format that runs over TCP is a Format: it recognises a stream by its first bytes and decodes both directions of a connection. Formats that
-// are layered on another one, as ofi_rxm on xnet, take that format's payload. They are listed in formats. A format over UDP is a PacketFormat: it
-// recognises a conversation by a datagram that nothing else is likely to send, and decodes datagrams. They are listed in packetFormats.
+// A wire format over TCP is a Format: it recognizes a stream by its first bytes and decodes both directions of a
+// connection. The list is formats. A format on top of another one, as ofi_rxm over xnet, decodes that format's
+// payload. A format over UDP is a PacketFormat: it recognizes a conversation by a datagram that other protocols are
+// unlikely to send, and decodes datagrams. The list is packetFormats.
 package dump
 
 import (
@@ -16,7 +17,7 @@ import (
 	"gofabric/cmd/internal/capture"
 )
 
-// Record is a frame, or a problem, in a capture.
+// Record is a frame or a problem in a capture.
 type Record struct {
 	Time     time.Time
 	Src, Dst netip.AddrPort
@@ -25,7 +26,7 @@ type Record struct {
 	Text     string // the rest of the line
 	Problem  bool
 	Offset   uint64 // of the frame in its direction of the connection
-	Header   []byte // as on the wire
+	Header   []byte // as in the packet
 	Payload  []byte // the first bytes of the payload, Options.Payload at most
 	Fields   any    // of the header, to be encoded as JSON
 }
@@ -33,17 +34,17 @@ type Record struct {
 // Format is a wire format over TCP.
 type Format interface {
 	Name() string
-	// Match tells from the first bytes of a stream whether it is of this format.
+	// Match decides from the first bytes of a stream whether it has this format.
 	Match(b []byte) Verdict
-	// Connection returns a connection's decoders of its two directions. Each decoder is called with the direction's whole stream. payload is how
-	// many bytes of each frame's payload are wanted.
+	// Connection returns the decoders of a connection's two directions. Each decoder receives the direction's whole
+	// stream. payload is the number of bytes of each frame's payload to report.
 	Connection(payload int) [2]func(emit func(Record)) Decoder
 }
 
 // Decoder decodes one direction of a connection; see capture.Sink.
 type Decoder = capture.Sink
 
-// Verdict is the answer of Match.
+// Verdict is the result of Match.
 type Verdict uint8
 
 // The verdicts.
@@ -55,30 +56,30 @@ const (
 
 var formats = []Format{xnet{}}
 
-// maxMatch is how many bytes are kept of a stream whose format is not known yet.
+// maxMatch is the number of bytes that are kept of a stream of unknown format.
 const maxMatch = 1024
 
-// Options say what to report.
+// Options select what is reported.
 type Options struct {
 	Ports   []uint16 // only connections with one of these ports at either end; empty means all
 	Payload int      // bytes of payload to report of each frame
 }
 
-// Summary is what a capture held.
+// Summary counts the contents of a capture.
 type Summary struct {
 	Packets     int   // all
 	Undecodable int   // frames that are damaged or of an unknown kind of link
-	Cause       error // of the last of them
+	Cause       error // the reason for the last of them
 	Connections int   // of a known format
-	Unknown     int   // directions of TCP connections that are of no known format, or whose beginning is missing
-	Datagrams   int   // of UDP conversations that are of no known format, or not known yet
+	Unknown     int   // directions of TCP connections of unknown format, or without their beginning
+	Datagrams   int   // of UDP conversations whose format is unknown, or was unknown then
 	Frames      int
 	Problems    int
 	Ignored     int // packets beyond the limit of connections
 }
 
-// Run reads a capture and calls emit for each record, in the order in which frames were complete. The error says where reading had to stop; what
-// came before it has been reported.
+// Run reads a capture and calls emit for each record, in the order in which frames were complete. The error is the
+// reason why reading stopped early. Everything before that was reported.
 func Run(r io.Reader, o Options, emit func(Record)) (Summary, error) {
 	d := &dumper{options: o, emit: emit, conns: map[[2]netip.AddrPort]*connection{}, talks: map[[2]netip.AddrPort]PacketFormat{}}
 	a := capture.Assembler{Open: d.open}
@@ -110,7 +111,7 @@ func Run(r io.Reader, o Options, emit func(Record)) (Summary, error) {
 	return d.sum, err
 }
 
-// dumper is one Run.
+// dumper is the state of a Run.
 type dumper struct {
 	options Options
 	emit    func(Record)
@@ -119,7 +120,7 @@ type dumper struct {
 	talks   map[[2]netip.AddrPort]PacketFormat // conversations over UDP
 }
 
-// connection is what the two directions of a connection share, once one of them is recognised.
+// connection is the state of both directions of a connection, after one of them was recognized.
 type connection struct {
 	format   Format
 	decoders [2]func(emit func(Record)) Decoder
@@ -135,7 +136,7 @@ func (d *dumper) open(src, dst netip.AddrPort, whole bool) capture.Sink {
 	return &direction{dumper: d, src: src, dst: dst, whole: whole}
 }
 
-// report completes a record of a direction and passes it on.
+// report completes a record of a direction and calls emit.
 func (d *dumper) report(r Record) {
 	if r.Problem {
 		d.sum.Problems++
@@ -145,11 +146,11 @@ func (d *dumper) report(r Record) {
 	d.emit(r)
 }
 
-// direction is one direction of a connection: a stream of unknown format, until its first bytes tell.
+// direction is one direction of a connection: a stream whose format its first bytes reveal.
 type direction struct {
 	*dumper
 	src, dst netip.AddrPort
-	whole    bool // the capture has its beginning
+	whole    bool // the capture contains its beginning
 	first    []byte
 	decoder  Decoder
 	unknown  bool
@@ -208,7 +209,7 @@ func (s *direction) giveUp() {
 	}
 }
 
-// pair is the key of what two ends share, and which of them src is.
+// pair returns the key of a conversation, and which end of it src is.
 func pair(src, dst netip.AddrPort) (key [2]netip.AddrPort, i int) {
 	if dst.Compare(src) < 0 {
 		return [2]netip.AddrPort{dst, src}, 1
@@ -216,7 +217,7 @@ func pair(src, dst netip.AddrPort) (key [2]netip.AddrPort, i int) {
 	return [2]netip.AddrPort{src, dst}, 0
 }
 
-// start begins decoding, with the state of the other direction if that is of the same format.
+// start begins to decode, with the state of the other direction if it has the same format.
 func (s *direction) start(f Format) {
 	key, i := pair(s.src, s.dst)
 	c := s.conns[key]
@@ -233,7 +234,7 @@ func (s *direction) start(f Format) {
 	})
 }
 
-// problem is a Record of something wrong at an offset of a stream.
+// problem returns a Record of an error at an offset of a stream.
 func problem(t time.Time, offset uint64, format string, args ...any) Record {
 	return Record{Time: t, Problem: true, Offset: offset, Text: fmt.Sprintf(format, args...)}
 }

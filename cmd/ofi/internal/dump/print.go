@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// WriteLine prints a record as a line: when, who to whom, format, operation, the rest. Times are UTC.
+// WriteLine prints a record as a line: time, source and destination, format, operation, the rest. Times are UTC.
 func (r *Record) WriteLine(w io.Writer) error {
 	b := r.Time.UTC().AppendFormat(nil, "15:04:05.000000")
 	b = append(b, ' ')
@@ -29,7 +29,7 @@ func (r *Record) WriteLine(w io.Writer) error {
 	return err
 }
 
-// WriteVerbose prints the line, and below it header and payload byte by byte.
+// WriteVerbose prints the line, and below it the bytes of header and payload.
 func (r *Record) WriteVerbose(w io.Writer) error {
 	bw := bufio.NewWriter(w)
 	if err := r.WriteLine(bw); err != nil {

@@ -7,12 +7,14 @@ import (
 	"gofabric/util/rxd/wire"
 )
 
-// rxd is the format of udp;ofi_rxd: native packets, and the datagrams that gofabric peers exchange instead when they have recognised each other.
+// rxd is the format of udp;ofi_rxd: native packets, and the datagrams that gofabric peers exchange once they have
+// recognized each other.
 type rxd struct{}
 
 func (rxd) Name() string { return "rxd" }
 
-// Match wants an RTS or CTS with nothing but an extension block behind it, or an extension datagram with the right checksum.
+// Match accepts an RTS or CTS that ends with an extension block, or an extension datagram with the correct
+// checksum.
 func (rxd) Match(d Datagram, likely bool) bool {
 	b := d.Bytes
 	if len(b) > 0 && b[0] == wire.XMagic {
@@ -51,11 +53,12 @@ func (rxd) Decode(d Datagram, payload int, emit func(Record)) {
 	}
 }
 
-// maxTries is how many lengths of a segment are tried.
+// maxTries is the number of segment lengths that are tried.
 const maxTries = 64
 
-// runOf takes a run of extension datagrams apart: a capture on the sending machine has as one packet what the network interface, or nobody on loopback,
-// would cut into datagrams of equal size (UDP_SEGMENT, udp(7)). A single datagram is a run of one; nil means that no checksum was right.
+// runOf splits a GSO batch of extension datagrams. A capture on the sending machine has the batch as one packet,
+// before the network interface cuts it into datagrams of equal size; on loopback it is not cut at all (UDP_SEGMENT,
+// udp(7)). A single datagram is a batch of one. nil means that no checksum was correct.
 func runOf(b []byte) [][]byte {
 	if len(b) < wire.XHeaderLen || b[0] != wire.XMagic {
 		return nil
@@ -87,7 +90,7 @@ func runOf(b []byte) [][]byte {
 	return run
 }
 
-// parseRXD describes a datagram, with all of its payload.
+// parseRXD describes a complete datagram.
 func parseRXD(d Datagram) (Record, error) {
 	if d.Captured > 0 && d.Bytes[0] == wire.XMagic {
 		return parseExtension(d)

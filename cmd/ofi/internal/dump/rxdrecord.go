@@ -16,7 +16,7 @@ var (
 	errCut      = errors.New("rxd: the header was not captured whole")
 )
 
-// rxdFields are the fields of any packet; those that it does not have are absent.
+// rxdFields has the fields of any packet. Fields that a packet does not have are absent.
 type rxdFields struct {
 	Peer     *uint32     `json:"peer,omitempty"`
 	Seq      *uint64     `json:"seq,omitempty"`
@@ -63,7 +63,7 @@ type xFields struct {
 
 func (f *rxdFields) base(b *wire.Base) {
 	f.Peer, f.Seq = &b.Peer, &b.Seq
-	if b.Type != wire.TypeAck { // garbage there
+	if b.Type != wire.TypeAck { // the field has no meaning there
 		f.Flags = b.Flags.String()
 	}
 }
@@ -114,7 +114,7 @@ func (f *rxdFields) extension(h *wire.XHeader) {
 	}
 }
 
-// record puts a Record together. text begins with the operation.
+// record returns a Record. text begins with the operation.
 func (f *rxdFields) record(d Datagram, header int, text string) (Record, error) {
 	if header > d.Captured {
 		return Record{}, errCut

@@ -5,10 +5,12 @@ import (
 	"gofabric/util/rxm/wire"
 )
 
-// rxmMax is the longest message that is looked at for a packet, bytes: native's, with buffers of the usual size and a little more.
+// rxmMax is the largest message that may be a packet, in bytes: native's, with buffers of the default size and some
+// margin.
 const rxmMax = 64<<10 + wire.MaxHeader
 
-// rxmOn tells whether a connection carries packets of ofi_rxm: from the private data of its request, and whether both ends can do without.
+// rxmOn records whether a connection carries packets of ofi_rxm. It follows from the private data of its request,
+// and from whether both ends can omit the packets.
 type rxmOn struct {
 	asked, direct bool
 	is            bool
@@ -26,12 +28,13 @@ func (r *rxmOn) cm(cm *xwire.CM) {
 	}
 }
 
-// carries reports whether a frame of such a connection is a packet, all of which is needed to tell what it says.
+// carries reports whether a frame of the connection is a packet. Its whole payload is needed to describe it.
 func (r *rxmOn) carries(h *xwire.Header) bool {
 	return r.is && h.Op == xwire.OpMsg && h.OpData != xwire.OpDataAck && h.Flags&xwire.FlagTagged == 0 && h.PayloadLen() >= wire.HeaderLen && h.PayloadLen() <= rxmMax
 }
 
-// describe adds to r what the packet in its payload says, and leaves of the payload what was asked for: that of the packet.
+// describe adds the description of the packet in its payload to r, and leaves the packet's own payload in r, as far
+// as it was asked for.
 func describe(r *Record, want int) {
 	var p wire.Packet
 	payload, err := p.Parse(r.Payload)

@@ -7,7 +7,7 @@ import (
 	"gofabric/internal/xnet/wire"
 )
 
-// xnet is the format of the tcp provider: a connection management message each way, then frames.
+// xnet is the format of the tcp provider: a connection management message in each direction, then frames.
 type xnet struct{}
 
 func (xnet) Name() string { return "xnet" }
@@ -29,7 +29,7 @@ func (xnet) Connection(payload int) [2]func(emit func(Record)) Decoder {
 	return [2]func(emit func(Record)) Decoder{open, open}
 }
 
-// xnetConn is what the directions share: the byte order of headers, which is big-endian as soon as one end is.
+// xnetConn is the common state of the directions: the byte order of headers, which is big-endian if one end is.
 type xnetConn struct {
 	order   wire.Order
 	rxm     rxmOn
@@ -41,9 +41,9 @@ type xnetStream struct {
 	conn   *xnetConn
 	emit   func(Record)
 	opened bool   // the CM message has been seen
-	keyed  bool   // the direction of a request with an authorization key
+	keyed  bool   // this direction sent a request with an authorization key
 	broken bool   // damaged: nothing more is decoded
-	lost   bool   // where frames begin is not known, because of bytes that were not captured
+	lost   bool   // a gap in the capture hides where the next frame begins
 	buf    []byte // of an incomplete header
 	offset uint64 // of the next byte
 
@@ -72,14 +72,15 @@ func (s *xnetStream) Data(t time.Time, b []byte) {
 	}
 }
 
-// startsFrame reports whether b, the beginning of a packet, looks like a header: 16 bytes with version, operation, lengths and size in agreement.
+// startsFrame reports whether b, the beginning of a packet, looks like a header: 16 bytes whose version, operation,
+// lengths and size agree.
 func (s *xnetStream) startsFrame(b []byte) bool {
 	var h wire.Header
 	_, err := h.Decode(b, s.conn.order)
 	return err == nil
 }
 
-// payload takes n bytes of payload, of which b was captured.
+// payload takes n bytes of payload. b is the captured part.
 func (s *xnetStream) payload(b []byte, n int) {
 	s.offset += uint64(n)
 	s.missing -= uint64(n)
@@ -88,7 +89,7 @@ func (s *xnetStream) payload(b []byte, n int) {
 		s.frame.Payload = append(s.frame.Payload, b[:take]...)
 		s.want -= take
 		if take < n {
-			s.want = 0 // the rest is not contiguous, or not wanted
+			s.want = 0 // the rest is not contiguous, or not needed
 		}
 		if s.want == 0 {
 			s.complete()
@@ -99,7 +100,7 @@ func (s *xnetStream) payload(b []byte, n int) {
 	}
 }
 
-// complete reports the frame whose payload is gathered.
+// complete reports the frame whose payload is complete.
 func (s *xnetStream) complete() {
 	if s.packet {
 		describe(s.frame, s.conn.payload)
@@ -129,7 +130,7 @@ func (s *xnetStream) header(t time.Time, b []byte) []byte {
 	return nil
 }
 
-// decode decodes what s.buf begins with.
+// decode decodes the beginning of s.buf.
 func (s *xnetStream) decode(t time.Time) (int, error) {
 	if !s.opened {
 		cm, n, err := wire.ParseCM(s.buf)
@@ -138,7 +139,7 @@ func (s *xnetStream) decode(t time.Time) (int, error) {
 		}
 		switch {
 		case cm.Type == wire.CMConnReq && cm.Features&wire.FeatureAuth != 0:
-			s.keyed = true // a proof follows
+			s.keyed = true // a proof of the key follows
 		case cm.Type == wire.CMAuth && !s.keyed: // the answer follows
 		default:
 			s.opened = true
@@ -205,13 +206,13 @@ func (s *xnetStream) End(t time.Time) {
 	}
 }
 
-// breakOff ends decoding.
+// breakOff ends decoding and reports r.
 func (s *xnetStream) breakOff(r Record) {
 	s.abandon(r)
 	s.broken = true
 }
 
-// abandon reports r, and before it a frame whose payload was still being gathered.
+// abandon reports r, and before it the frame whose payload is incomplete.
 func (s *xnetStream) abandon(r Record) {
 	if s.frame != nil && s.want > 0 {
 		s.complete()

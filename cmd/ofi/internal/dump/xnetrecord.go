@@ -47,7 +47,7 @@ type rmaFields struct {
 	Key  hex64  `json:"key"`
 }
 
-// hex64 is a word of which every bit may matter: a string in JSON, whose readers may have 53-bit numbers.
+// hex64 is a 64-bit word. It is a string in JSON, because JSON readers may have numbers of 53 bits.
 type hex64 uint64
 
 func (h hex64) MarshalText() ([]byte, error) {
@@ -58,7 +58,8 @@ func cmRecord(t time.Time, offset uint64, raw []byte, cm wire.CM) Record {
 	op, text, _ := strings.Cut(cm.String(), " ")
 	order, _, _ := strings.Cut(text, " ")
 	f := &cmFields{Type: op, Order: order, DataLen: len(cm.Data), Data: hex.EncodeToString(cm.Data)}
-	// RDM endpoints and applications of MSG endpoints share this room. A blob is told by its size, and by a port as an endpoint must have one.
+	// RDM endpoints and applications of MSG endpoints both use the private data. A blob has a known size and a port
+	// that an endpoint can have.
 	if len(cm.Data) == wire.RDMBlobLen {
 		if b, err := wire.ParseRDMBlob(cm.Data); err == nil && b.Port != 0 && b.Version&^wire.RDMVersionFlag <= maxRDMVersion {
 			f.RDM = &rdmFields{Version: b.Version &^ wire.RDMVersionFlag, Features: b.Features, Port: b.Port, PID: b.PID}
@@ -68,7 +69,7 @@ func cmRecord(t time.Time, offset uint64, raw []byte, cm wire.CM) Record {
 	return Record{Time: t, Op: op, Text: text, Offset: offset, Header: slices.Clone(raw), Fields: f}
 }
 
-// maxRDMVersion is the highest version of the blob that is taken for one.
+// maxRDMVersion is the highest version that identifies a blob.
 const maxRDMVersion = 15
 
 func headerRecord(t time.Time, offset uint64, raw []byte, h *wire.Header) Record {

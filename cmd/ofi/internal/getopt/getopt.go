@@ -1,5 +1,5 @@
-// Package getopt parses command lines as glibc's getopt_long(3) does, with its error texts: short options in clusters, abbreviated long ones, options
-// after arguments.
+// Package getopt parses command lines as glibc's getopt_long(3) does, with its error texts: short options in
+// clusters, abbreviated long ones, options after arguments.
 package getopt
 
 import (
@@ -18,7 +18,7 @@ type Option struct {
 type Parser struct {
 	options []Option
 	long    bool     // any option is long; else "--x" is a cluster of short ones
-	left    []string // not yet looked at
+	left    []string // not parsed yet
 	cluster string   // the rest of "-abc"
 	args    []string
 }
@@ -32,7 +32,7 @@ func New(args []string, options []Option) *Parser {
 	return p
 }
 
-// Next returns the next option and its argument; nil after the last. After an error the command line is not to be parsed any further, as programs
+// Next returns the next option and its argument, nil after the last. After an error do not call it again; programs
 // print their help then.
 func (p *Parser) Next() (*Option, string, error) {
 	if p.cluster != "" {
@@ -56,10 +56,11 @@ func (p *Parser) Next() (*Option, string, error) {
 	return nil, "", nil
 }
 
-// Args are the arguments that are no options; complete after the last option.
+// Args returns the arguments that are not options. They are complete after the last option.
 func (p *Parser) Args() []string { return p.args }
 
-// short takes an option from the cluster. Its argument is the rest of the cluster, or the next word whatever that is.
+// short takes an option from the cluster. Its argument is the rest of the cluster or the next word, even if that
+// looks like an option.
 func (p *Parser) short() (*Option, string, error) {
 	c := p.cluster[0]
 	p.cluster = p.cluster[1:]

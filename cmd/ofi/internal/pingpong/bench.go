@@ -32,8 +32,8 @@ type bench struct {
 	peer           core.FIAddr
 	txPrefix       int
 	rxPrefix       int
-	txBuf, rxBuf   []byte // with the prefix, at least a control message long
-	tx, rx         []byte // the payload part of them, as long as the largest message
+	txBuf, rxBuf   []byte // with the prefix; at least as long as a control message
+	tx, rx         []byte // their payload, as long as the largest message
 	txSeq, rxSeq   uint64 // operations posted
 	txDone, rxDone uint64 // operations completed
 
@@ -42,10 +42,11 @@ type bench struct {
 	entry         [1]core.CQEntry
 }
 
-// minBuffer is the smallest receive buffer, in bytes: the last message is 4 bytes long whatever the size under test.
+// minBuffer is the size of the smallest receive buffer, in bytes. The last message has 4 bytes for every size under
+// test.
 const minBuffer = 64
 
-// hints are those of the native tool.
+// hints returns the hints of the native tool.
 func (b *bench) hints() (*core.Info, error) {
 	h, c := core.NewHints(), b.cfg
 	h.Caps = core.CapMsg
@@ -86,7 +87,7 @@ func (b *bench) getInfo(h *core.Info) (*core.Info, error) {
 		return nil, fmt.Errorf("no %v endpoint of %s fits; see what there is with ofi info, and why others do not fit with ofi info --why: %w", h.EP.Type, prov, err)
 	}
 	info := infos[0].Dup()
-	info.Caps &^= core.CapDirectedRecv // receives do not name their source
+	info.Caps &^= core.CapDirectedRecv // receives do not select a source
 	info.Rx.Caps &^= core.CapDirectedRecv
 	return info, nil
 }
@@ -102,7 +103,8 @@ func (b *bench) openFabric(info *core.Info) (err error) {
 	return nil
 }
 
-// openEndpoint opens everything that b.info's endpoint needs, binds it together, enables it and posts the first receive.
+// openEndpoint opens everything that b.info's endpoint needs, binds it together, enables it and posts the first
+// receive.
 func (b *bench) openEndpoint() (err error) {
 	if b.domain, err = b.fabric.OpenDomain(b.info); err != nil {
 		return fmt.Errorf("opening the domain: %w", err)
@@ -145,7 +147,7 @@ func (b *bench) openEndpoint() (err error) {
 	return b.postRecv()
 }
 
-// allocate makes the buffers, and registers them where the provider demands it.
+// allocate makes the buffers, and registers them if the provider demands it.
 func (b *bench) allocate() error {
 	if b.info.Tx.Mode&core.ModeMsgPrefix != 0 {
 		b.txPrefix = b.info.EP.MsgPrefixSize

@@ -8,7 +8,8 @@ import (
 	"gofabric/core"
 )
 
-// This file brings the endpoints of the two ends together: by addresses in each other's vectors, or by a connection.
+// This file makes the endpoints of the two ends reachable: by addresses in each other's vectors, or by a
+// connection.
 
 // setup opens the endpoint and makes the peer reachable. A server's b.info is already known.
 func (b *bench) setup(hints *core.Info) error {
@@ -21,7 +22,7 @@ func (b *bench) setup(hints *core.Info) error {
 	return b.accept()
 }
 
-// setupConnectionless is for RDM and DGRAM: the server tells its address first.
+// setupConnectionless is for RDM and DGRAM: the server sends its address first.
 func (b *bench) setupConnectionless(hints *core.Info) (err error) {
 	var peer core.Addr
 	client := b.cfg.isClient()
@@ -63,7 +64,7 @@ func (b *bench) setupConnectionless(hints *core.Info) (err error) {
 	}
 	b.peer = fi[0]
 	if b.cfg.Type == core.EPTypeDgram {
-		// A second receive, so that the last message never finds none posted.
+		// Post a second receive, so that one is posted when the last message arrives.
 		return b.spinPost(b.rxCQ, func() error { return b.recvOnce() })
 	}
 	return nil
@@ -129,7 +130,7 @@ func (b *bench) accept() (err error) {
 		err = b.ep.Accept(nil)
 	}
 	if err != nil {
-		// The error is already in hand; the refusal only spares the client its time-out.
+		// The error is known already. The refusal only saves the client its time-out.
 		_ = b.pep.Reject(ev.Info.Handle, nil)
 		return fmt.Errorf("accepting the connection: %w", err)
 	}
@@ -159,7 +160,7 @@ func (b *bench) event(want core.EQEventType) (core.EQEvent, error) {
 	return ev, fmt.Errorf("waiting for event %v: %w", want, err)
 }
 
-// eventError takes the error event and turns it into an error.
+// eventError reads the error event and returns it as an error.
 func (b *bench) eventError(want core.EQEventType) error {
 	var e core.EQErrEntry
 	if err := b.eq.ReadErr(&e, 0); err != nil {

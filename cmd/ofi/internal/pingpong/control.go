@@ -15,8 +15,8 @@ import (
 	"gofabric/core"
 )
 
-// This file is the control connection: a TCP connection, opened by the client, over which the ends exchange endpoint names, start each size
-// together and compare counts. All strings include their terminating zero byte.
+// This file is the control connection: a TCP connection, opened by the client, over which the ends exchange
+// endpoint names, start each size together and compare counts. All strings include their terminating zero byte.
 //
 //	name   length (4 bytes, big-endian), address format (4, the host's order), the address
 //	sync   client "q", server "a"
@@ -142,7 +142,7 @@ func (c *control) close() error {
 	return conn.Close()
 }
 
-// fail explains the error of a read or write that was part of doing what.
+// fail explains the error of a read or write. what names the operation that failed.
 func (c *control) fail(what string, err error) error {
 	if cerr := context.Cause(c.ctx); cerr != nil {
 		return fmt.Errorf("%s: %w", what, cerr)
@@ -163,7 +163,7 @@ func (c *control) arm() error {
 	if err := c.conn.SetDeadline(time.Now().Add(c.timeout)); err != nil {
 		return err
 	}
-	return context.Cause(c.ctx) // after SetDeadline, which may have undone the one set when the context ended
+	return context.Cause(c.ctx) // after SetDeadline, which may have overwritten the deadline that AfterFunc set
 }
 
 func (c *control) send(what string, b []byte) error {
@@ -197,7 +197,7 @@ func (c *control) expect(what, want string) error {
 	return nil
 }
 
-// sendName tells the peer the address to send to.
+// sendName sends the address of this end to the peer.
 func (c *control) sendName(format core.AddrFormat, a core.Addr) error {
 	name, err := encodeName(a)
 	if err != nil {
@@ -213,7 +213,7 @@ func (c *control) sendName(format core.AddrFormat, a core.Addr) error {
 	return c.send(what, name)
 }
 
-// recvName is the peer's sendName.
+// recvName receives the peer's sendName.
 func (c *control) recvName() (core.AddrFormat, core.Addr, error) {
 	const what = "receiving the peer's endpoint address"
 	var word [4]byte
@@ -251,7 +251,7 @@ func (c *control) sync(client bool) error {
 	return c.send(what, []byte(syncAnswer))
 }
 
-// exchangeCount tells the server how many replies the client got. Both return that number.
+// exchangeCount sends the number of replies that the client got to the server. Both return that number.
 func (c *control) exchangeCount(client bool, acks int) (int, error) {
 	const what = "exchanging the count of replies"
 	var b [countLen]byte

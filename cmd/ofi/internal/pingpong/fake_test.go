@@ -9,7 +9,8 @@ import (
 	"gofabric/core"
 )
 
-// fakeNet is a fabric in memory: every endpoint of the process, by address. Methods that the test does not use are nil and would panic.
+// fakeNet is a fabric in memory: every endpoint of the process, by address. Methods that the test does not use are
+// nil and would panic.
 type fakeNet struct {
 	mu       sync.Mutex
 	nextPort uint16

@@ -9,8 +9,9 @@ import (
 	"gofabric/core"
 )
 
-// This file turns endpoint addresses into the bytes that fi_getname(3) gives a C program and back, for that is what the control connection
-// carries: a Linux struct sockaddr_in or sockaddr_in6 in the host's byte order, or a string that ends in a zero byte.
+// This file converts endpoint addresses to the bytes that fi_getname(3) returns to a C program and back, since the
+// control connection carries these bytes: a Linux struct sockaddr_in or sockaddr_in6 in the host's byte order, or a
+// string that ends in a zero byte.
 
 const (
 	afInet       = 2  // AF_INET, Linux
@@ -39,7 +40,8 @@ func encodeName(a core.Addr) ([]byte, error) {
 		binary.BigEndian.PutUint16(b[2:], a.IP.Port())
 		copy(b[8:], ip.AsSlice())
 		if zone := ip.Zone(); zone != "" {
-			// Interface numbers mean nothing on another machine, and the peer knows its own: send none, as for a global address.
+			// Interface numbers have no meaning on another machine, and the peer knows its own: send none, as for a
+			// global address.
 			clear(b[24:])
 		}
 		return b, nil
@@ -47,7 +49,8 @@ func encodeName(a core.Addr) ([]byte, error) {
 	return nil, fmt.Errorf("the endpoint's address %v has a format that the control protocol cannot carry", a)
 }
 
-// decodeName reads a peer's name. The format is the peer's fi_info.addr_format; the address family in a socket address overrules it.
+// decodeName reads a peer's name. The format is the peer's fi_info.addr_format. For socket addresses the address
+// family has precedence.
 func decodeName(format core.AddrFormat, b []byte) (core.Addr, error) {
 	if format == core.FormatStr {
 		s, _, found := bytes.Cut(b, []byte{0})

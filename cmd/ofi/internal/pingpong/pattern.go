@@ -2,8 +2,8 @@ package pingpong
 
 import "fmt"
 
-// This file is the data pattern that both ends of a checked run agree on: the alphabet below, repeated, each message starting 7 letters after
-// the one before it. The native tool's -c uses the same.
+// This file has the data pattern that both ends of a checked run use: the alphabet below, repeated. Each message
+// starts 7 letters after the one before it. It is the pattern of the native tool's -c.
 
 const (
 	alphabet    = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"

@@ -1,9 +1,10 @@
-// Package pingpong is libfabric's ping-pong test: two processes bounce messages of growing sizes and report latency and throughput. It follows
-// fi_pingpong(1) closely enough that either end may be the native tool: the same exchange over a TCP control connection (control.go), the same
-// hints, the same order of posts, the same data pattern.
+// Package pingpong is libfabric's ping-pong test: two processes exchange messages of growing sizes and report
+// latency and throughput. It follows fi_pingpong(1), so that either end may be the native tool: it has the same
+// exchange over a TCP control connection (control.go), the same hints, the same order of posts, and the same data
+// pattern.
 //
-// Unlike the native tool it always ends: each wait, for the peer, for a completion or for an event, is bounded by Config.Timeout and a context. Only
-// a server's wait for its client may be without limit (NoLimit).
+// Unlike the native tool it always ends: Config.Timeout and a context bound each wait, for the peer, for a
+// completion or for an event. Only a server's wait for its client may be unlimited (NoLimit).
 package pingpong
 
 import (
@@ -18,10 +19,10 @@ import (
 // DefaultPort is the TCP port of the control connection (fi_pingpong(1)).
 const DefaultPort = 47592
 
-// tag is the tag of every tagged message, part of the protocol between the two ends.
+// tag is the tag of every tagged message. It is part of the protocol between the two ends.
 const tag = 1234
 
-// Config says what to run. Zero values mean the defaults of fi_pingpong(1), except for the functions, which must be set.
+// Config is the configuration of a run. Zero values mean the defaults of fi_pingpong(1). The functions must be set.
 type Config struct {
 	Server     string // the server's host name or address; empty makes this end the server
 	SrcPort    uint16 // -B: local control port; 0 is DefaultPort for a server, any for a client
@@ -37,11 +38,13 @@ type Config struct {
 	Check      bool // -c: verify the data of each message
 	IPv6       bool // -6: the control connection uses IPv6
 
-	// Timeout bounds each stretch without progress: the wait for the peer, for one completion, for one control message. 0 is DefaultTimeout.
+	// Timeout bounds each stretch without progress: the wait for the peer, for one completion, for one control
+	// message. 0 is DefaultTimeout.
 	Timeout time.Duration
-	// Wait bounds the wait of a server for its client. 0 is Timeout, NoLimit none: the server waits until its context ends.
+	// Wait bounds a server's wait for its client. 0 is Timeout. With NoLimit the server waits until its context
+	// ends.
 	Wait  time.Duration
-	grace time.Duration // goneGrace, but in tests
+	grace time.Duration // goneGrace, except in tests
 
 	GetInfo    func(hints *core.Info) ([]*core.Info, error)
 	OpenFabric func(info *core.Info) (*core.Fabric, error)
@@ -54,10 +57,10 @@ type Config struct {
 // Special values of Config.Size.
 const (
 	UnsetSize = -1 // the default sizes, as far as the endpoint allows
-	AllSizes  = -2 // all powers of two and what lies half-way between them
+	AllSizes  = -2 // all powers of two, and the sizes half-way between them
 )
 
-// NoLimit is the value of Config.Wait that has a server wait for a client as long as it takes.
+// NoLimit as Config.Wait makes a server wait for a client without limit.
 const NoLimit = -1
 
 // Defaults of Config.
@@ -101,7 +104,8 @@ func (c *Config) normalize() error {
 	return nil
 }
 
-// Run runs the whole test and returns one Result per size. It closes everything it opened. On an error the results so far are returned with it.
+// Run runs the whole test and returns one Result per size. It closes everything it opened. On an error the results
+// so far are returned with it.
 func Run(ctx context.Context, cfg Config) (results []Result, err error) {
 	if err := cfg.normalize(); err != nil {
 		return nil, err
@@ -117,7 +121,7 @@ func Run(ctx context.Context, cfg Config) (results []Result, err error) {
 		return nil, err
 	}
 	if !cfg.isClient() {
-		// What a server needs does not depend on the client: say what is wrong with it now.
+		// A server's needs do not depend on the client: report an error now.
 		if b.info, err = b.getInfo(hints); err != nil {
 			return nil, err
 		}

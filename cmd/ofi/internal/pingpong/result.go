@@ -6,7 +6,8 @@ import (
 	"time"
 )
 
-// Result is what one message size gave. A transfer is one message in one direction; an iteration is two.
+// Result is the result of one message size. A transfer is one message in one direction. An iteration is two
+// transfers.
 type Result struct {
 	Size    int           // bytes per message
 	Sent    int           // iterations
@@ -14,19 +15,19 @@ type Result struct {
 	Elapsed time.Duration // of all iterations
 }
 
-// Bytes is the number of payload bytes that crossed, both directions together.
+// Bytes returns the number of payload bytes in both directions together.
 func (r Result) Bytes() uint64 { return uint64(r.Size) * uint64(r.Sent) * 2 }
 
-// MBPerSec is the throughput in 1e6 bytes per second.
+// MBPerSec returns the throughput in 1e6 bytes per second.
 func (r Result) MBPerSec() float64 { return float64(r.Bytes()) / r.micros() }
 
-// USecPerXfer is the average time of a transfer in microseconds.
+// USecPerXfer returns the average time of a transfer in microseconds.
 func (r Result) USecPerXfer() float64 { return r.micros() / float64(max(r.Sent, 1)) / 2 }
 
-// MXfersPerSec is millions of transfers per second.
+// MXfersPerSec returns the rate in millions of transfers per second.
 func (r Result) MXfersPerSec() float64 { return 1 / r.USecPerXfer() }
 
-// micros is the elapsed time in microseconds, never 0, so that one may divide by it.
+// micros returns the elapsed time in microseconds, never 0, so that the caller may divide by it.
 func (r Result) micros() float64 { return float64(max(r.Elapsed, 1)) / 1e3 }
 
 // WriteHeader prints the headings of the table.
@@ -39,7 +40,7 @@ func WriteHeader(w io.Writer) error {
 // WriteRow prints r as a line of the table, in the native tool's format.
 func (r Result) WriteRow(w io.Writer) error {
 	if r.Sent == 0 {
-		return nil // as natively: nothing was measured
+		return nil // as native: there was no measurement
 	}
 	sign, diff := "=", r.Acked
 	switch {
@@ -54,7 +55,7 @@ func (r Result) WriteRow(w io.Writer) error {
 	return err
 }
 
-// sizeText is a number of bytes in powers of 1024, with one digit behind the point (truncated) below ten.
+// sizeText formats a number of bytes in powers of 1024, with one digit after the point (truncated) below ten.
 func sizeText(n uint64) string {
 	base, unit := uint64(1), ""
 	switch {
@@ -73,7 +74,7 @@ func sizeText(n uint64) string {
 	return fmt.Sprintf("%d%s", n/base, unit)
 }
 
-// countText is a number of messages in powers of 1000.
+// countText formats a number of messages in powers of 1000.
 func countText(n int) string {
 	switch {
 	case n >= 1e9:

@@ -2,7 +2,7 @@ package pingpong
 
 // This file chooses the message sizes of a run (fi_pingpong(1), "DEFAULTS").
 
-// maxDataSize is the largest message of a run over all sizes: 4 MiB and half as much again.
+// maxDataSize is the largest message of a run over all sizes: 4 MiB plus 2 MiB.
 const maxDataSize = 1<<22 + 1<<21
 
 var defaultSizes = [...]int{64, 256, 1024, 4096, 65536, 1048576}
@@ -16,7 +16,7 @@ func bufferSize(choice, maxMsg int) int {
 	return min(n, maxMsg)
 }
 
-// testSizes returns the sizes to run, none larger than limit. A chosen size that is too large gives none.
+// testSizes returns the sizes to run, none larger than limit. If a chosen size is too large, there is none.
 func testSizes(choice, limit int) []int {
 	var sizes []int
 	add := func(n int) {

@@ -9,7 +9,8 @@ import (
 	"gofabric/core"
 )
 
-// This file is the measured part. Its loops allocate nothing and look at the clock only every slowEvery fruitless reads.
+// This file is the measured part. Its loops do not allocate. They read the clock once in slowEvery reads of an
+// empty queue.
 
 var lastMessage = []byte("fin\x00")
 
@@ -114,7 +115,8 @@ func (b *bench) recvOnce() error {
 	return b.ep.Recv(b.rxBuf, b.desc, core.AddrUnspec, 0)
 }
 
-// spinPost repeats a post that the provider cannot take yet. Reading with no room makes progress and takes no completion.
+// spinPost repeats a post that the provider cannot take yet. A read with no room makes progress and takes no
+// completion.
 func (b *bench) spinPost(cq *core.CompletionQueue, post func() error) error {
 	var w watch
 	for i := 1; ; i++ {
@@ -158,7 +160,7 @@ func (b *bench) await(cq *core.CompletionQueue, done *uint64, total uint64, what
 	}
 }
 
-// readError explains what a completion queue returned instead of completions.
+// readError explains the error of a read of a completion queue.
 func (b *bench) readError(cq *core.CompletionQueue, err error) error {
 	if !errors.Is(err, core.ErrAvail) {
 		return fmt.Errorf("reading completions: %w", err)
@@ -170,7 +172,7 @@ func (b *bench) readError(cq *core.CompletionQueue, err error) error {
 	return b.failed(cq, &e)
 }
 
-// failed says what went wrong with a transfer.
+// failed returns the error of a failed transfer.
 func (b *bench) failed(cq *core.CompletionQueue, e *core.CQErrEntry) error {
 	detail := e.Detail
 	if detail == "" {
@@ -182,7 +184,7 @@ func (b *bench) failed(cq *core.CompletionQueue, e *core.CQErrEntry) error {
 	return fmt.Errorf("a transfer failed: %s: %w", detail, e.Err)
 }
 
-// finish exchanges the last message, which tells each end that the other got everything, and ends the connection.
+// finish exchanges the last message, which confirms that each end received everything, and ends the connection.
 func (b *bench) finish() error {
 	n := copy(b.txBuf[b.txPrefix:], lastMessage) + b.txPrefix
 	iov := [][]byte{b.txBuf[:n]}
@@ -215,7 +217,7 @@ func (b *bench) finish() error {
 		return fmt.Errorf("data check failed: the last message begins with %q where %q belongs", got[:len(lastMessage)], lastMessage)
 	}
 	if b.info.EP.Type == core.EPTypeMsg {
-		// The peer may have ended the connection first: then there is nothing left to end.
+		// If the peer ended the connection first, there is nothing to end.
 		if err := b.ep.Shutdown(); err != nil {
 			b.cfg.logf("ending the connection: %v", err)
 		}

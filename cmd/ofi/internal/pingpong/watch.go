@@ -12,22 +12,23 @@ import (
 	"gofabric/internal/netx"
 )
 
-// This file is what keeps a wait for a completion from lasting for ever.
+// This file bounds the wait for a completion.
 
-// slowEvery is how many reads of an empty completion queue pass between two looks at the clock, the context and the peer: some 0.2 to 1 ms.
+// slowEvery is the number of reads of an empty completion queue between two checks of the clock, the context and
+// the peer: about 0.2 to 1 ms.
 const slowEvery = 1024
 
-// goneGrace is how long data may still be on its way after the peer closed the control connection.
+// goneGrace is the time for which data may still arrive after the peer closed the control connection.
 const goneGrace = 2 * time.Second
 
-// watch is how long one wait has been fruitless. The zero value is ready.
+// watch records how long one wait has made no progress. The zero value is ready.
 type watch struct {
 	since    time.Time
 	deadline time.Time
 	gone     bool
 }
 
-// stalled is called now and then by a wait that makes no headway, and ends it when it is hopeless.
+// stalled is called regularly by a wait that makes no progress. It returns an error if the wait cannot succeed.
 func (b *bench) stalled(w *watch, what string) error {
 	if err := b.failedSend(); err != nil {
 		return err
@@ -52,17 +53,18 @@ func (b *bench) stalled(w *watch, what string) error {
 			w.deadline = d
 		}
 	}
-	runtime.Gosched() // to goroutines of the provider, should there be one processor only
+	runtime.Gosched() // lets goroutines of the provider run on a single processor
 	return nil
 }
 
-// failedSend finds the error of a message that was sent without a completion, which nobody would look for: its answer will never come.
+// failedSend returns the error of a message that was sent without a completion, which no other code reads: its
+// answer will not arrive.
 func (b *bench) failedSend() error {
 	if b.txCQ == nil {
 		return nil
 	}
 	var e core.CQErrEntry
-	if err := b.txCQ.ReadErr(&e); err != nil { // there is none: a read without room would not tell
+	if err := b.txCQ.ReadErr(&e); err != nil { // no error: a read without room does not report it
 		return nil
 	}
 	return b.failed(b.txCQ, &e)
@@ -70,7 +72,7 @@ func (b *bench) failedSend() error {
 
 var errPeerGone = errors.New("the peer closed the control connection: it failed or was stopped, see its output")
 
-// peerClosed reports whether the control connection has ended, without taking anything from it.
+// peerClosed reports whether the control connection has ended. It consumes no data.
 func (c *control) peerClosed() bool {
 	if c == nil || c.conn == nil {
 		return false
@@ -86,7 +88,7 @@ func (c *control) peerClosed() bool {
 	closed := false
 	err = raw.Control(func(fd uintptr) {
 		if !netx.Readable(netx.FD(fd)) {
-			return // on Windows the descriptor blocks
+			return // the descriptor blocks on Windows
 		}
 		n, err := netx.Peek(netx.FD(fd))
 		closed = err == nil && n == 0 || errors.Is(err, syscall.ECONNRESET)

@@ -1,2 +1,3 @@
-// Package top makes the table of ofi top: what the endpoints of a node's processes did between two samples of fabricd's counters.
+// Package top computes the table of ofi top: the activity of the endpoints of a node's processes between two
+// samples of fabricd's counters.
 package top

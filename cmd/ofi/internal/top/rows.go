@@ -9,15 +9,15 @@ import (
 	"gofabric/internal/telemetry"
 )
 
-// Row is a line of the table: an endpoint, or a peer of the one before.
+// Row is a line of the table: an endpoint, or a peer of the endpoint above.
 type Row struct {
 	PID      int     `json:"pid"`
 	Name     string  `json:"name"`
 	Provider string  `json:"provider"`
 	Address  string  `json:"address"`
-	Peer     string  `json:"peer,omitempty"` // of a peer's row
+	Peer     string  `json:"peer,omitempty"` // "" in an endpoint's row
 	State    string  `json:"state,omitempty"`
-	Out      float64 `json:"out"`       // operations per second, of a peer messages
+	Out      float64 `json:"out"`       // operations per second; for a peer messages per second
 	In       float64 `json:"in"`        //
 	BytesOut float64 `json:"bytes_out"` // per second
 	BytesIn  float64 `json:"bytes_in"`  //
@@ -30,19 +30,19 @@ type Row struct {
 	Stalls   int     `json:"stalls"`
 }
 
-// Look is the figures at a time.
+// Look has the figures of one time.
 type Look struct {
 	At        time.Time
 	Processes api.Processes
 }
 
-// kinds are the operations that go out, and those that come in.
+// The names of figures for outgoing and for incoming operations.
 var (
 	outgoing = []string{"send", "write", "atomic", "collective", "remote_read"}
 	incoming = []string{"receive", "read", "fetch_atomic", "compare_atomic", "remote_write"}
 )
 
-// key names an endpoint, or a peer of it.
+// key identifies an endpoint, or a peer of it.
 type key struct {
 	pid      int
 	since    time.Time
@@ -50,7 +50,8 @@ type key struct {
 	peer     string
 }
 
-// Rows are the endpoints, the busiest first, each with its peers behind it if peers says so. Rates are those since before.
+// Rows returns the endpoints, the busiest first. With peers, each is followed by its peers. Rates are averages
+// since before.
 func Rows(before, now *Look, peers bool) []Row {
 	old := map[key]telemetry.Counts{}
 	each(&before.Processes, func(k key, _ *telemetry.Process, _ *telemetry.Endpoint, c telemetry.Counts, _ *telemetry.Peer) {
@@ -73,7 +74,7 @@ func Rows(before, now *Look, peers bool) []Row {
 	return slices.Concat(list...)
 }
 
-// each visits all endpoints, and after each its peers.
+// each calls f for all endpoints, and after each for its peers.
 func each(a *api.Processes, f func(k key, p *telemetry.Process, e *telemetry.Endpoint, c telemetry.Counts, q *telemetry.Peer)) {
 	for _, p := range a.Processes {
 		for i := range p.Endpoints {
@@ -87,13 +88,13 @@ func each(a *api.Processes, f func(k key, p *telemetry.Process, e *telemetry.End
 	}
 }
 
-// rates makes rates of figures.
+// rates computes rates from figures.
 type rates struct {
 	old, now telemetry.Counts
 	seconds  float64
 }
 
-// of is by how much figures grow in a second; 0 for what was not there before.
+// of returns the increase of figures per second, 0 if before does not have them.
 func (r rates) of(names ...string) float64 {
 	if r.old == nil || r.seconds <= 0 {
 		return 0

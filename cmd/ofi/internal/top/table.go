@@ -9,7 +9,7 @@ import (
 	"unicode/utf8"
 )
 
-// Table prints rows; at most height lines, no longer than width characters, if these are not 0.
+// Table prints rows: at most height lines of at most width characters. 0 is no limit.
 func Table(w io.Writer, rows []Row, width, height int) {
 	var b strings.Builder
 	t := tabwriter.NewWriter(&b, 0, 8, 2, ' ', 0)
@@ -22,7 +22,7 @@ func Table(w io.Writer, rows []Row, width, height int) {
 			who = "\t\t\t  " + r.Peer
 		}
 		if r.Stalls > 0 {
-			state = "STUCK" // fabricd stuck says why
+			state = "STUCK" // "fabricd stuck" has the reason
 		}
 		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%.1f\t%.1f\t%d\t%d\t%s\t%s\t%s\t%s\n", who, state, count(r.Out), count(r.In), r.BytesOut/1e6, r.BytesIn/1e6, r.Pending, r.Posted,
 			size(r.Unexp), count(r.Again), count(r.Resent), rtt(r.RTT))
@@ -41,7 +41,7 @@ func Table(w io.Writer, rows []Row, width, height int) {
 	}
 }
 
-// count is a number for a narrow column.
+// count formats a number for a narrow column.
 func count(v float64) string {
 	switch {
 	case v >= 999.5e3:
@@ -54,7 +54,7 @@ func count(v float64) string {
 	return fmt.Sprintf("%.1f", v)
 }
 
-// size is a number of bytes for one.
+// size formats a number of bytes for a narrow column.
 func size(n uint64) string {
 	switch {
 	case n >= 10<<20:
@@ -65,7 +65,7 @@ func size(n uint64) string {
 	return fmt.Sprint(n)
 }
 
-// rtt is a time in seconds; "-" if it is not known.
+// rtt formats a time in seconds. An unknown time is "-".
 func rtt(s float64) string {
 	if s == 0 {
 		return "-"

@@ -10,7 +10,8 @@ import (
 	"gofabric/internal/telemetry"
 )
 
-// looks are two looks, two seconds apart, at a process with two endpoints, of which the second is the busier one and has a peer that it waits for.
+// looks are two looks, two seconds apart, at a process with two endpoints, of which the second is the busier one
+// and has a peer that it waits for.
 func looks() (before, now *Look) {
 	at := time.Unix(1000, 0)
 	look := func(at time.Time, sent, peer uint64, stalls ...telemetry.Stall) *Look {

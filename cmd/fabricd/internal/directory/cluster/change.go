@@ -15,7 +15,7 @@ import (
 	"gofabric/cmd/fabricd/internal/directory/store"
 )
 
-// Put is store.Store's.
+// Put implements store.Store.
 func (s *Store) Put(ctx context.Context, who store.Caller, r store.Request) (e store.Entry, err error) {
 	if err := r.Check(); err != nil {
 		return e, err
@@ -30,7 +30,8 @@ func (s *Store) Put(ctx context.Context, who store.Caller, r store.Request) (e s
 	return e, nil
 }
 
-// tryPut puts if nobody changes the key between look and transaction; otherwise it is not done.
+// tryPut puts the entry unless another client changes the key between read and transaction. Then it returns that it
+// is not done.
 func (s *Store) tryPut(ctx context.Context, who store.Caller, r store.Request) (e store.Entry, done bool, err error) {
 	key := s.key(r.Kind, r.Key)
 	got, err := s.client.Get(ctx, key)
@@ -46,7 +47,7 @@ func (s *Store) tryPut(ctx context.Context, who store.Caller, r store.Request) (
 			if !who.May(o.UID) {
 				return e, false, fmt.Errorf("%q: %w (uid %d)", r.Key, store.ErrNotYours, o.UID)
 			}
-			e.UID = o.UID // root changes what belongs to others, and it stays theirs
+			e.UID = o.UID // root changes the entry of another user, who remains its owner
 		}
 	}
 	if err := s.mirror.admits(who, key, &e); err != nil {
@@ -80,7 +81,7 @@ func (s *Store) tryPut(ctx context.Context, who store.Caller, r store.Request) (
 	return e, true, nil
 }
 
-// lease returns the lease that an entry shall have, 0 for none, and its time.
+// lease returns the lease of a new entry, 0 for none, and its time.
 func (s *Store) lease(ctx context.Context, e *store.Entry, r store.Request) (clientv3.LeaseID, time.Duration, error) {
 	switch {
 	case r.Lease != "":
@@ -98,7 +99,7 @@ func (s *Store) lease(ctx context.Context, e *store.Entry, r store.Request) (cli
 		return id, time.Duration(left.GrantedTTL) * time.Second, nil
 	case r.TTL > 0:
 		seconds := int64((r.TTL + time.Second - 1) / time.Second)
-		// The client's own Grant does not let us choose the id, which says whose it is.
+		// The client's own Grant cannot set the id, which has the owner's uid.
 		got, err := pb.NewLeaseClient(s.client.ActiveConnection()).LeaseGrant(ctx, &pb.LeaseGrantRequest{TTL: seconds, ID: int64(newLeaseID(e.UID))})
 		if err != nil {
 			return 0, 0, rpctypes.Error(err)
@@ -108,7 +109,7 @@ func (s *Store) lease(ctx context.Context, e *store.Entry, r store.Request) (cli
 	return 0, 0, nil
 }
 
-// dropTimeout bounds how long the end of a lease that nobody needs may take; if it fails, the lease ends by itself.
+// dropTimeout bounds the revocation of an unused lease. If it fails, the lease expires.
 const dropTimeout = time.Second
 
 func (s *Store) drop(id clientv3.LeaseID) {
@@ -117,7 +118,8 @@ func (s *Store) drop(id clientv3.LeaseID) {
 	_, _ = s.client.Revoke(ctx, id)
 }
 
-// dropIfEmpty ends a lease that held a replaced entry only, so that replacing often does not fill etcd with leases.
+// dropIfEmpty revokes a lease that only held a replaced entry, so that frequent replacements do not fill etcd with
+// leases.
 func (s *Store) dropIfEmpty(ctx context.Context, id clientv3.LeaseID) {
 	left, err := s.client.TimeToLive(ctx, id, clientv3.WithAttachedKeys())
 	if err == nil && left.TTL >= 0 && len(left.Keys) == 0 {
@@ -125,7 +127,7 @@ func (s *Store) dropIfEmpty(ctx context.Context, id clientv3.LeaseID) {
 	}
 }
 
-// Renew is store.Store's.
+// Renew implements store.Store.
 func (s *Store) Renew(ctx context.Context, who store.Caller, lease string) (expires time.Time, err error) {
 	id, err := parseLease(lease, who)
 	if err != nil {
@@ -145,7 +147,7 @@ func (s *Store) Renew(ctx context.Context, who store.Caller, lease string) (expi
 	return expires, ours(err)
 }
 
-// Delete is store.Store's.
+// Delete implements store.Store.
 func (s *Store) Delete(ctx context.Context, who store.Caller, k store.Kind, key string) (revision uint64, err error) {
 	full := s.key(k, key)
 	tried := false
@@ -172,7 +174,7 @@ func (s *Store) Delete(ctx context.Context, who store.Caller, k store.Kind, key 
 	return revision, ours(err)
 }
 
-// deleteAll deletes keys if they are still as they were read.
+// deleteAll deletes keys if they have not changed since they were read.
 func (s *Store) deleteAll(ctx context.Context, kvs []*mvccpb.KeyValue) (ok bool, revision uint64, err error) {
 	var same []clientv3.Cmp
 	var ops []clientv3.Op
@@ -194,13 +196,13 @@ func (s *Store) deleteAll(ctx context.Context, kvs []*mvccpb.KeyValue) (ok bool,
 	return r.Succeeded, uint64(r.Header.Revision), nil
 }
 
-// deletedKey holds what the last deletion deleted.
+// deletedKey is the key that names the keys of the last deletion.
 func (s *Store) deletedKey() string { return s.prefix + "deleted" }
 
 // deleteAtOnce bounds a transaction; etcd's own bound is 128 operations (--max-txn-ops).
 const deleteAtOnce = 60
 
-// DeletePrefix is store.Store's.
+// DeletePrefix implements store.Store.
 func (s *Store) DeletePrefix(ctx context.Context, who store.Caller, k store.Kind, prefix string) (n int, revision uint64, err error) {
 	from, end := s.key(k, prefix), clientv3.GetPrefixRangeEnd(s.key(k, prefix))
 	for more := true; more; {

@@ -34,7 +34,7 @@ type Options struct {
 // Times.
 const (
 	dialTimeout   = 5 * time.Second
-	keepAlive     = 10 * time.Second // between questions to a silent member
+	keepAlive     = 10 * time.Second // idle time before a query to a member
 	keepAliveWait = 5 * time.Second  // for its answer
 	openTimeout   = 15 * time.Second
 	retryPause    = 50 * time.Millisecond
@@ -47,13 +47,13 @@ type Store struct {
 	log     *slog.Logger
 	feed    *feed.Feed
 	mirror  mirror
-	lost    chan chan struct{}    // has what is to be closed when another history was read
-	trouble atomic.Pointer[error] // why the cluster does not answer
+	lost    chan chan struct{}    // the channel in it is closed when another history was read
+	trouble atomic.Pointer[error] // reason why the cluster does not answer
 	stop    context.CancelFunc
 	work    sync.WaitGroup
 }
 
-// Open reads what the cluster has.
+// Open reads the cluster's directory.
 func Open(ctx context.Context, opt Options) (*Store, error) {
 	client, err := clientv3.New(clientv3.Config{
 		Endpoints:            opt.Endpoints,
@@ -63,7 +63,7 @@ func Open(ctx context.Context, opt Options) (*Store, error) {
 		TLS:                  opt.TLS,
 		Username:             opt.User,
 		Password:             opt.Password,
-		Logger:               zap.NewNop(), // errors come back from calls
+		Logger:               zap.NewNop(), // calls return errors
 	})
 	if err != nil {
 		return nil, fmt.Errorf("etcd at %v: %w", opt.Endpoints, err)
@@ -88,7 +88,7 @@ func Open(ctx context.Context, opt Options) (*Store, error) {
 	return s, nil
 }
 
-// failed says in the directory's words what etcd's client said.
+// failed translates an error of etcd's client.
 func failed(err error) error {
 	switch {
 	case err == nil:
@@ -102,7 +102,7 @@ func failed(err error) error {
 	}
 }
 
-// passing reports whether an error may go away by itself: a member died, or there is no leader just now.
+// passing reports whether an error may be temporary: a member died, or there is no leader at present.
 func passing(err error) bool {
 	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return false
@@ -114,7 +114,8 @@ func passing(err error) bool {
 	return code == codes.Unavailable
 }
 
-// again calls try until it succeeds, fails for good, or ctx ends. Every try looks at what there is, so that one whose answer was lost does no harm twice.
+// again calls try until it succeeds, fails for good, or ctx ends. Each try reads the present state, so that a
+// repetition after a lost answer is harmless.
 func again(ctx context.Context, try func() (done bool, err error)) error {
 	for {
 		done, err := try()
@@ -132,7 +133,7 @@ func again(ctx context.Context, try func() (done bool, err error)) error {
 	}
 }
 
-// Get is store.Store's.
+// Get implements store.Store.
 func (s *Store) Get(ctx context.Context, who store.Caller, k store.Kind, key string) (e store.Entry, err error) {
 	err = again(ctx, func() (bool, error) {
 		r, err := s.client.Get(ctx, s.key(k, key))
@@ -157,7 +158,7 @@ func (s *Store) Get(ctx context.Context, who store.Caller, k store.Kind, key str
 	return e, nil
 }
 
-// ours leaves the directory's errors as they are, and says etcd's in its words.
+// ours returns the directory's errors unchanged, and translates etcd's.
 func ours(err error) error {
 	for _, known := range []error{nil, store.ErrNotFound, store.ErrNotYours, store.ErrQuota, store.ErrInvalid, store.ErrDown} {
 		if errors.Is(err, known) {
@@ -167,7 +168,7 @@ func ours(err error) error {
 	return failed(err)
 }
 
-// pageSize bounds what is read at once.
+// pageSize returns the number of entries in one read.
 func pageSize(k store.Kind) int64 {
 	if k == store.Values {
 		return store.ListBytes / store.MaxValue
@@ -175,7 +176,7 @@ func pageSize(k store.Kind) int64 {
 	return 1000
 }
 
-// List is store.Store's.
+// List implements store.Store.
 func (s *Store) List(ctx context.Context, who store.Caller, k store.Kind, prefix, after string, limit int) (list store.List, err error) {
 	end := clientv3.GetPrefixRangeEnd(s.key(k, prefix))
 	from := s.key(k, prefix)
@@ -207,9 +208,9 @@ func (s *Store) List(ctx context.Context, who store.Caller, k store.Kind, prefix
 	}
 }
 
-// Watch is store.Store's.
+// Watch implements store.Store.
 func (s *Store) Watch(ctx context.Context, who store.Caller, k store.Kind, prefix string, from uint64) (store.Watcher, error) {
-	if from > s.feed.Revision() { // the cluster, and its other nodes, may be ahead of what this one has heard
+	if from > s.feed.Revision() { // the cluster and its other nodes may be ahead of this one
 		now, err := s.revision(ctx)
 		if err != nil {
 			return nil, ours(err)
@@ -225,7 +226,7 @@ func (s *Store) Watch(ctx context.Context, who store.Caller, k store.Kind, prefi
 	return w, nil
 }
 
-// revision is how far the cluster is.
+// revision returns the cluster's revision.
 func (s *Store) revision(ctx context.Context) (now uint64, err error) {
 	err = again(ctx, func() (bool, error) {
 		r, err := s.client.Get(ctx, s.deletedKey(), clientv3.WithKeysOnly())
@@ -238,13 +239,13 @@ func (s *Store) revision(ctx context.Context) (now uint64, err error) {
 	return now, err
 }
 
-// Usage is store.Store's.
+// Usage implements store.Store.
 func (s *Store) Usage() store.Usage { return s.mirror.usage() }
 
-// SetLimits is store.Store's.
+// SetLimits implements store.Store.
 func (s *Store) SetLimits(l store.Limits) { s.mirror.setLimits(l) }
 
-// Close is store.Store's. Leases live on in etcd.
+// Close implements store.Store. Leases remain in etcd.
 func (s *Store) Close() error {
 	s.stop()
 	s.work.Wait()

@@ -15,21 +15,21 @@ import (
 	"gofabric/cmd/fabricd/internal/directory/store"
 )
 
-// kinds are the tables' names in keys.
+// kinds has the tables' prefixes in keys.
 var kinds = map[store.Kind]string{store.Names: "names/", store.Values: "values/", store.Fences: "fences/"}
 
-// kept is an entry as etcd keeps it.
+// kept is an entry in etcd's JSON.
 type kept struct {
 	UID     int           `json:"uid"`
 	Private bool          `json:"private,omitempty"`
 	TTL     time.Duration `json:"ttl,omitempty"`
-	Address string        `json:"address,omitempty"` // of names, to be readable
+	Address string        `json:"address,omitempty"` // of names, as readable text
 	Value   []byte        `json:"value,omitempty"`   // of others
 }
 
 func (s *Store) key(k store.Kind, key string) string { return s.prefix + kinds[k] + key }
 
-// parseKey is key's opposite.
+// parseKey is the inverse of key.
 func (s *Store) parseKey(full string) (k store.Kind, key string, ok bool) {
 	rest, ok := strings.CutPrefix(full, s.prefix)
 	if !ok {
@@ -43,7 +43,7 @@ func (s *Store) parseKey(full string) (k store.Kind, key string, ok bool) {
 	return 0, "", false
 }
 
-// entry decodes what etcd has; others may have written it.
+// entry decodes an entry of etcd. Another program may have written it.
 func (s *Store) entry(kv *mvccpb.KeyValue) (e store.Entry, ok bool) {
 	kind, key, ok := s.parseKey(string(kv.Key))
 	if !ok {
@@ -77,7 +77,7 @@ func encode(e *store.Entry) (string, error) {
 	return string(data), err
 }
 
-// newLeaseID makes the id of a lease of a user: 32 bits of uid, 31 random ones.
+// newLeaseID returns the id of a lease of a user: 32 bits of uid, 31 random bits.
 func newLeaseID(uid int) clientv3.LeaseID {
 	var b [4]byte
 	rand.Read(b[:]) // never fails (crypto/rand)
@@ -88,7 +88,7 @@ func leaseOwner(id clientv3.LeaseID) int { return int(uint32(id >> 31)) }
 
 func leaseText(id clientv3.LeaseID) string { return fmt.Sprintf("%016x", int64(id)) }
 
-// parseLease reads a lease's id from a client.
+// parseLease parses a lease's id from a client.
 func parseLease(text string, who store.Caller) (clientv3.LeaseID, error) {
 	n, err := strconv.ParseInt(text, 16, 64)
 	if err != nil || n <= 0 || leaseText(clientv3.LeaseID(n)) != text {

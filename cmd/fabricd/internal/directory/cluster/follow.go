@@ -14,7 +14,7 @@ import (
 	"gofabric/cmd/fabricd/internal/directory/store"
 )
 
-// load fills the mirror with what there is, and returns at which point of which history.
+// load fills the mirror with the cluster's entries, and returns their revision and history.
 func (s *Store) load(ctx context.Context) (at history, err error) {
 	fresh := map[string]owned{}
 	for _, kind := range []store.Kind{store.Names, store.Values, store.Fences} {
@@ -22,7 +22,7 @@ func (s *Store) load(ctx context.Context) (at history, err error) {
 		for more := true; more; {
 			opts := []clientv3.OpOption{clientv3.WithRange(end), clientv3.WithLimit(pageSize(kind))}
 			if at.revision != 0 {
-				opts = append(opts, clientv3.WithRev(at.revision)) // all of one moment
+				opts = append(opts, clientv3.WithRev(at.revision)) // all pages at one revision
 			}
 			r, err := s.client.Get(ctx, from, opts...)
 			if err != nil {
@@ -44,7 +44,7 @@ func (s *Store) load(ctx context.Context) (at history, err error) {
 	return at, nil
 }
 
-// follow feeds watchers and mirror until ctx ends. revision is the last that they know.
+// follow updates watchers and mirror until ctx ends. revision is the last one that they have.
 func (s *Store) follow(ctx context.Context, revision int64) {
 	for ctx.Err() == nil {
 		err := s.followOnce(ctx, &revision)
@@ -70,12 +70,12 @@ func (s *Store) follow(ctx context.Context, revision int64) {
 	}
 }
 
-// errLost ends a watch of a history that is no more.
+// errLost ends a watch whose history was replaced.
 type errLost struct{ anew chan struct{} }
 
 func (errLost) Error() string { return "etcd has another history" }
 
-// reload begins anew. Watchers are told that something is missing.
+// reload reads everything again. Watchers get an error, because changes are missing.
 func (s *Store) reload(ctx context.Context) (revision int64) {
 	for ctx.Err() == nil {
 		limit, cancel := context.WithTimeout(ctx, openTimeout)
@@ -114,7 +114,7 @@ func (s *Store) followOnce(ctx context.Context, revision *int64) error {
 	}
 }
 
-// heard publishes what a watch says.
+// heard publishes the events of a watch.
 func (s *Store) heard(r clientv3.WatchResponse, revision *int64) error {
 	switch err := r.Err(); {
 	case err != nil:
@@ -130,7 +130,7 @@ func (s *Store) heard(r clientv3.WatchResponse, revision *int64) error {
 	return nil
 }
 
-// events turns etcd's events into the directory's. Those of one revision come together.
+// events translates etcd's events. Those of one revision stay together.
 func (s *Store) events(in []*clientv3.Event) (out []store.Event) {
 	deleted := map[string]bool{} // revision and key
 	id := func(revision int64, key string) string { return fmt.Sprint(revision, " ", key) }

@@ -8,19 +8,19 @@ import (
 )
 
 const (
-	healthPause   = 2 * time.Second // between looks at the cluster's health
-	healthTimeout = 2 * time.Second // for its answer
+	healthPause   = 2 * time.Second // interval of health checks
+	healthTimeout = 2 * time.Second // for an answer of the cluster
 )
 
-// look asks the cluster again and again for something that takes a majority. A watch that is cut off says nothing: etcd's client connects again in silence.
-// Nor does one of a history that is no more.
+// look regularly sends a request that needs a majority of the cluster, because a watch does not report a lost
+// connection: etcd's client reconnects silently. It does not report a replaced history either.
 func (s *Store) look(ctx context.Context, past history) {
 	pause := time.NewTicker(healthPause)
 	defer pause.Stop()
-	var anew chan struct{} // not nil: closed when another history has been read
+	var anew chan struct{} // not nil: closed when another history was read
 	for {
 		if anew == nil {
-			past.revision = max(past.revision, int64(s.feed.Revision())) // before the question, so that the answer cannot be older
+			past.revision = max(past.revision, int64(s.feed.Revision())) // before the request, so that the answer cannot be older
 		}
 		limit, cancel := context.WithTimeout(ctx, healthTimeout)
 		r, err := s.client.Get(limit, s.deletedKey(), clientv3.WithKeysOnly())
@@ -52,7 +52,7 @@ func (s *Store) look(ctx context.Context, past history) {
 	}
 }
 
-// becomeHealthy notes how the cluster is: err, or well.
+// becomeHealthy records the health of the cluster: err, or nil.
 func (s *Store) becomeHealthy(err error) {
 	was := s.trouble.Load()
 	switch {
@@ -65,7 +65,7 @@ func (s *Store) becomeHealthy(err error) {
 	}
 }
 
-// Trouble is store.Store's.
+// Trouble implements store.Store.
 func (s *Store) Trouble() error {
 	if err := s.trouble.Load(); err != nil {
 		return *err

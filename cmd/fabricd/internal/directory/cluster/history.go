@@ -4,8 +4,9 @@ import (
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 )
 
-// history is what etcd's answers say of the history that they are from. An etcd that lost its data, or was given those of a backup, tells another one under the
-// same address, and its watches are silent until the old revision is reached again.
+// history identifies the history that an answer of etcd belongs to. An etcd that lost its data, or was restored
+// from a backup, has another history at the same address. Its watches are silent until it reaches the old revision
+// again.
 type history struct {
 	cluster  uint64
 	term     uint64
@@ -16,7 +17,8 @@ func historyOf(h *pb.ResponseHeader) history {
 	return history{cluster: h.ClusterId, term: h.RaftTerm, revision: h.Revision}
 }
 
-// goesOn reports whether h can be what old has become. Both are of reads by a majority, one after the other: revisions and terms of elections grow only.
+// goesOn reports whether h can continue old. Both come from reads by a majority, one after the other: revisions and
+// election terms only grow.
 func (h history) goesOn(old history) bool {
 	return h.revision >= old.revision && h.term >= old.term && h.cluster == old.cluster
 }

@@ -2,7 +2,8 @@ package cluster
 
 import "testing"
 
-// TestHistory: what cannot have become of the history that was known is another one, though its revision may have grown beyond.
+// TestHistory: what cannot have become of the history that was known is another one, though its revision may have
+// grown beyond.
 func TestHistory(t *testing.T) {
 	old := history{cluster: 7, term: 3, revision: 100}
 	for _, c := range []struct {

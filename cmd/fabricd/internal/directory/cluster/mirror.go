@@ -6,7 +6,7 @@ import (
 	"gofabric/cmd/fabricd/internal/directory/store"
 )
 
-// owned is what this node keeps in mind of an entry.
+// owned is this node's copy of an entry, without its value.
 type owned struct {
 	uid     int
 	size    int64
@@ -15,7 +15,7 @@ type owned struct {
 
 func ownedBy(e *store.Entry) owned { return owned{uid: e.UID, size: e.Size(), private: e.Private} }
 
-// mirror knows how much each user has in the cluster.
+// mirror counts the entries of each user in the cluster.
 type mirror struct {
 	mu      sync.Mutex
 	entries map[string]owned
@@ -84,7 +84,7 @@ func (m *mirror) setLimits(l store.Limits) {
 	m.limits = l
 }
 
-// admits refuses what would go beyond a limit, as far as this node has heard.
+// admits refuses an entry beyond a limit, by this node's counts.
 func (m *mirror) admits(who store.Caller, key string, e *store.Entry) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()

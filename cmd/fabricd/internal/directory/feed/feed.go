@@ -16,14 +16,14 @@ const (
 	maxBytes  = 16 << 20
 )
 
-// Feed is a history that goes on.
+// Feed is a history of changes that grows.
 type Feed struct {
 	mu       sync.Mutex
 	events   []store.Event // by revision
 	bytes    int64
-	since    uint64 // the history has everything after this revision
-	revision uint64 // up to which everything was told
-	epoch    int    // how often it began anew
+	since    uint64 // the history has all changes after this revision
+	revision uint64 // the history is complete up to here
+	epoch    int    // number of resets
 	changed  chan struct{}
 	err      error
 }
@@ -33,7 +33,7 @@ func New(revision uint64) *Feed {
 	return &Feed{since: revision, revision: revision, changed: make(chan struct{})}
 }
 
-// Publish tells of changes, in order, which are everything up to revision.
+// Publish adds changes in order. With them the history is complete up to revision.
 func (f *Feed) Publish(events []store.Event, revision uint64) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -46,7 +46,7 @@ func (f *Feed) Publish(events []store.Event, revision uint64) {
 	f.wake()
 }
 
-// trim forgets the oldest changes beyond the bounds.
+// trim drops the oldest changes beyond the bounds.
 func (f *Feed) trim() {
 	n := 0
 	for len(f.events)-n > maxEvents || f.bytes > maxBytes && n < len(f.events) {
@@ -57,11 +57,11 @@ func (f *Feed) trim() {
 	if n == 0 {
 		return
 	}
-	if n < len(f.events) && f.events[n].Revision == f.since { // half of a revision is not everything
+	if n < len(f.events) && f.events[n].Revision == f.since { // the history must not begin within a revision
 		f.trimRevision(&n)
 	}
 	clear(f.events[:n])
-	f.events = f.events[n:] // append moves what is left when the array is used up
+	f.events = f.events[n:] // append frees the old part when it reallocates
 }
 
 func (f *Feed) trimRevision(n *int) {
@@ -76,8 +76,8 @@ func (f *Feed) wake() {
 	f.changed = make(chan struct{})
 }
 
-// Reset forgets everything: what happened up to revision is not known, which may be before what was told, when that is no more. Whoever watches is told to begin
-// anew.
+// Reset drops the history. Changes up to revision are unknown. revision may be lower than before if the store has
+// lost changes. Watchers get an error and must begin again.
 func (f *Feed) Reset(revision uint64) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -96,14 +96,14 @@ func (f *Feed) Close(err error) {
 	}
 }
 
-// Revision is up to where everything was told.
+// Revision returns the revision up to which the history is complete.
 func (f *Feed) Revision() uint64 {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.revision
 }
 
-// Watch returns what happens after revision from (0: now) to keys of a kind that begin with prefix.
+// Watch returns a watcher of changes after revision from (0: now) to keys of a kind that begin with prefix.
 func (f *Feed) Watch(who store.Caller, k store.Kind, prefix string, from uint64) (*Watcher, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -120,23 +120,23 @@ func (f *Feed) compacted(at uint64) error {
 	return fmt.Errorf("revision %d: %w: it begins at %d: list again and go on from there", at, store.ErrCompacted, f.since)
 }
 
-// Watcher is a place in the history. It needs no closing.
+// Watcher is a position in the history. It needs no Close.
 type Watcher struct {
 	feed   *Feed
-	epoch  int // of the feed when this began
+	epoch  int // of the feed when the watcher began
 	who    store.Caller
 	kind   store.Kind
 	prefix string
-	at     uint64 // everything up to here was told
+	at     uint64 // the reports are complete up to here
 }
 
-// At is the revision up to which everything was told.
+// At returns the revision up to which the reports are complete.
 func (w *Watcher) At() uint64 { return w.at }
 
-// maxTold bounds what Next returns at once.
+// maxTold bounds the number of changes that Next returns.
 const maxTold = 256
 
-// Next waits for changes, and returns some with the revision up to which they tell everything.
+// Next waits for changes. It returns some, and the revision up to which the reports are complete.
 func (w *Watcher) Next(ctx context.Context) ([]store.Event, uint64, error) {
 	for {
 		events, changed, err := w.take()

@@ -111,7 +111,7 @@ func TestHalfRevision(t *testing.T) {
 	}
 }
 
-// TestWake: who waits already hears of what happens.
+// TestWake: a watcher that already waits gets new changes.
 func TestWake(t *testing.T) {
 	f := New(0)
 	w, _ := f.Watch(all, store.Names, "", 0)
@@ -155,7 +155,8 @@ func TestEnd(t *testing.T) {
 	}
 }
 
-// TestBack: the history is another one, which is not as far. Who watches is told, wherever it was, and who begins then sees what follows.
+// TestBack: the history is another one, which is not as far. Who watches is told, wherever it was, and who begins
+// then sees what follows.
 func TestBack(t *testing.T) {
 	f := New(5)
 	old, _ := f.Watch(all, store.Names, "", 0)

@@ -10,7 +10,7 @@ import (
 // commit writes batches until the store closes, and then the last one.
 func (s *Store) commit() {
 	var repair, tidy pause
-	if s.refusing() { // from the start
+	if s.refusing() { // the disk failed at the start
 		repair.begin()
 	}
 	for {
@@ -41,7 +41,8 @@ func (s *Store) commit() {
 	}
 }
 
-// write brings to disk what has gathered, and tells those who wait for it. It reports whether the disk took it.
+// write writes the current batch to disk, and wakes the callers that wait for it. It reports whether the write
+// succeeded.
 func (s *Store) write() bool {
 	s.mu.Lock()
 	b := s.batch
@@ -62,7 +63,8 @@ func (s *Store) write() bool {
 	return true
 }
 
-// tidy makes the file smaller, and reports whether that is done, or need not be any more. If it fails the file goes on as it is.
+// tidy shrinks the file. It returns true if that succeeded or is not needed. After a failure the old file remains
+// in use.
 func (s *Store) tidy() bool {
 	if s.refusing() || !s.file.wasteful() {
 		return true
@@ -74,11 +76,11 @@ func (s *Store) tidy() bool {
 	return err == nil
 }
 
-// becomeFailed takes back what could not be written, and refuses changes until repair succeeds. Everything else goes on: what is in memory is again what was
-// acknowledged.
+// becomeFailed undoes the changes that could not be written, and refuses changes until repair succeeds. Reads
+// continue: the memory has exactly the acknowledged changes.
 func (s *Store) becomeFailed(b *batch, err error) {
 	s.mu.Lock()
-	next := s.batch // has gathered meanwhile
+	next := s.batch // the batch that collected changes meanwhile
 	s.batch, s.last = newBatch(), settled()
 	s.table.Restore(time.Now(), append(b.replaced, next.replaced...), s.feed.Revision())
 	s.err = s.cannotWrite(err)
@@ -93,14 +95,14 @@ func (s *Store) cannotWrite(err error) error {
 	return fmt.Errorf("%w: cannot write %s: %w; fabricd goes on trying", store.ErrDown, s.opt.Folder, err)
 }
 
-// refusing reports whether the disk failed, and repair is to write everything.
+// refusing reports whether the disk failed, so that repair must write everything.
 func (s *Store) refusing() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.err != nil
 }
 
-// repair writes everything anew, and lets changes in again if that succeeds.
+// repair writes a new file, and accepts changes again if that succeeds.
 func (s *Store) repair() bool {
 	s.mu.Lock()
 	all, revision := s.table.All(), s.table.Revision()
@@ -118,13 +120,13 @@ func (s *Store) repair() bool {
 	return true
 }
 
-// How often a disk that failed is tried again.
+// The pauses between attempts after a failure of the disk.
 const (
 	firstRepair = 100 * time.Millisecond
 	lastRepair  = 10 * time.Second
 )
 
-// pause is a time that doubles until it ends.
+// pause is a time that doubles with each attempt.
 type pause struct {
 	timer *time.Timer
 	next  time.Duration
@@ -144,7 +146,7 @@ func (p *pause) again() {
 
 func (p *pause) end() { p.timer = nil }
 
-// over is when the pause is over; never, if there is none.
+// over returns a channel for the end of the pause, nil without a pause.
 func (p *pause) over() <-chan time.Time {
 	if p.timer == nil {
 		return nil
@@ -152,10 +154,10 @@ func (p *pause) over() <-chan time.Time {
 	return p.timer.C
 }
 
-// expireAtOnce bounds how many leases end under one hold of the lock.
+// expireAtOnce bounds the number of leases that expire in one critical section.
 const expireAtOnce = 1000
 
-// expire ends leases when their time comes.
+// expire ends leases at their time.
 func (s *Store) expire() {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
@@ -167,7 +169,7 @@ func (s *Store) expire() {
 			return
 		}
 		s.mu.Lock()
-		if s.err != nil || s.closing { // nothing ends that could not be written; repair wakes this up
+		if s.err != nil || s.closing { // an expiry that cannot be written must not happen; repair wakes this goroutine
 			s.mu.Unlock()
 			continue
 		}

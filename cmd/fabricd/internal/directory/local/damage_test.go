@@ -76,8 +76,8 @@ func written(t *testing.T) (data []byte, all map[string]uint64, history string) 
 	return data, all, history
 }
 
-// TestDamage damages a file: one bit, a page of zeros, one page in the place of another, the end cut off. Either that stops the start,
-// with the name of the file; or the damage is where nothing is, and everything is there.
+// TestDamage damages a file: one bit, a page of zeros, one page in the place of another, the end cut off. Either
+// that stops the start, with the name of the file; or the damage is where nothing is, and everything is there.
 func TestDamage(t *testing.T) {
 	data, all, history := written(t)
 	r := rand.New(rand.NewPCG(3, 4))
@@ -133,7 +133,8 @@ func TestDamage(t *testing.T) {
 	}
 }
 
-// TestMissing: changes that are taken out of the file by a program that knows how are missed; so are ones that came back.
+// TestMissing: changes that are taken out of the file by a program that knows how are missed; so are ones that came
+// back.
 func TestMissing(t *testing.T) {
 	data, _, _ := written(t)
 	for what, f := range map[string]func(changes *bbolt.Bucket) error{
@@ -172,8 +173,8 @@ func TestMissing(t *testing.T) {
 	}
 }
 
-// TestCutWhileOpen: somebody cuts the file while it is open, which its map makes a memory fault. The daemon lives, and writes everything
-// anew.
+// TestCutWhileOpen: the file is truncated while it is open, which is a memory fault in its mapping. The daemon
+// survives, and writes everything anew.
 func TestCutWhileOpen(t *testing.T) {
 	dir := t.TempDir()
 	s := open(t, dir)

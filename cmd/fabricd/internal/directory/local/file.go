@@ -16,30 +16,31 @@ import (
 	"gofabric/cmd/fabricd/internal/directory/store"
 )
 
-// Names in the folder.
+// The names in the folder.
 const (
 	lockName   = "lock"
 	dbName     = "directory.db"
-	unfinished = "directory.db.new" // is being written, or was when the daemon ended
+	unfinished = "directory.db.new" // a file that is written, or was when the daemon ended
 )
 
 // pageSize is the same on every machine, so that a folder can be moved.
 const pageSize = 4096
 
 var (
-	// ErrDamaged: the file holds bytes that fabricd has not written there, or lacks some.
+	// ErrDamaged means that the file has bytes that fabricd did not write there, or lacks some.
 	ErrDamaged = errors.New("damaged")
-	// ErrGone: the file was removed or replaced while it was open.
+	// ErrGone means that the file was removed or replaced while it was open.
 	ErrGone = errors.New("it was removed or replaced")
-	// ErrOldFormat: the folder holds the logs of an older fabricd.
+	// ErrOldFormat means that the folder has the logs of an older fabricd.
 	ErrOldFormat = errors.New("files of an older fabricd, which this one does not read")
 )
 
-// file is the directory on disk: a bbolt file, in a folder that one daemon holds. Only one goroutine uses it.
+// file is the directory on disk: a bbolt file, in a folder that one daemon locks. Only one goroutine uses it.
 //
-// bbolt writes the pages of a transaction, syncs them, then writes one page that makes them count (a meta page), and
-// syncs that. Where any of this failed it is not known what is on disk: a failed fsync(2) is reported once, and the
-// kernel shows the bytes as if they were written. So a file that failed once is not used again: rewrite writes another.
+// bbolt writes the pages of a transaction, syncs them, writes one page that makes them valid (a meta page), and
+// syncs that. If one of these steps fails, the contents of the disk are unknown: a failed fsync(2) is reported
+// once, and the kernel then shows the bytes as if they were written. So a file is not used after a failure: rewrite
+// writes another one.
 type file struct {
 	folder string
 	lock   *os.File
@@ -49,7 +50,7 @@ type file struct {
 	past   past
 }
 
-// openFile makes the folder, if need be, and locks it.
+// openFile locks the folder. It creates the folder if necessary.
 func openFile(folder string) (*file, error) {
 	if err := os.MkdirAll(folder, 0o700); err != nil {
 		return nil, err
@@ -68,11 +69,11 @@ func openFile(folder string) (*file, error) {
 	if err := errors.Join(refuseOld(folder), syncFolder(folder)); err != nil {
 		return nil, errors.Join(err, f.close())
 	}
-	_ = os.Remove(f.path(unfinished)) // mostly there is none; the next one replaces it
+	_ = os.Remove(f.path(unfinished)) // usually there is none; the next one replaces it
 	return f, nil
 }
 
-// refuseOld finds the logs and snapshots that fabricd kept before it had a database.
+// refuseOld finds the logs and snapshots of a fabricd that had no database.
 func refuseOld(folder string) error {
 	for _, pattern := range []string{"log-*", "snapshot-*"} {
 		old, err := filepath.Glob(filepath.Join(folder, pattern))
@@ -87,8 +88,8 @@ func refuseOld(folder string) error {
 	return nil
 }
 
-// syncAbove makes durable the names that lead to a folder: its own and that of the folder above it, which fabricd may have made
-// just now. It did not make what this user may not read.
+// syncAbove makes the names that lead to a folder durable: its own and that of the folder above it, which fabricd
+// may have just created. It skips folders that this user may not read, which fabricd cannot have created.
 func syncAbove(path string) error {
 	above := filepath.Dir(path)
 	for _, f := range []string{above, filepath.Dir(above)} {
@@ -110,7 +111,7 @@ func syncFolder(path string) error {
 
 func (f *file) path(name string) string { return filepath.Join(f.folder, name) }
 
-// read opens the file that is there and calls apply with each change that it holds, in order. It reports whether there is one.
+// read opens an existing file and calls apply with each change in it, in order. It reports whether there is one.
 func (f *file) read(apply func(store.Event)) (found bool, err error) {
 	path := f.path(dbName)
 	if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
@@ -128,7 +129,7 @@ func (f *file) read(apply func(store.Event)) (found bool, err error) {
 		}
 		return f.db.View(func(tx *bbolt.Tx) error {
 			var all []error
-			for err := range tx.Check() { // of keys in order, and no page both in use and free
+			for err := range tx.Check() { // checks the order of keys, and that no page is both in use and free
 				all = append(all, err)
 			}
 			if len(all) > 0 {
@@ -151,8 +152,8 @@ func openDB(path string) (*bbolt.DB, error) {
 	return db, err
 }
 
-// guarded calls a function that enters bbolt. bbolt panics at pages that make no sense; and a page that the disk cannot read, or that is
-// cut off, is a memory fault, because bbolt reads from a map of the file.
+// guarded calls a function that enters bbolt. bbolt panics at invalid pages. Because it maps the file, a page that
+// the disk cannot read, or that is beyond the end of the file, is a memory fault.
 func guarded(do func() error) (err error) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() {
@@ -163,13 +164,13 @@ func guarded(do func() error) (err error) {
 	return do()
 }
 
-// panicked is a panic in bbolt, after which it may hold its own locks for ever.
+// panicked is a panic in bbolt. bbolt may hold its own locks for ever then.
 type panicked struct{ reason any }
 
 func (p *panicked) Error() string { return fmt.Sprintf("%v: %v", ErrDamaged, p.reason) }
 func (p *panicked) Unwrap() error { return ErrDamaged }
 
-// closeAfter closes a database that is of no use any more because of err.
+// closeAfter closes a database that is unusable because of err.
 func closeAfter(db *bbolt.DB, err error) error {
 	if p := (*panicked)(nil); db == nil || errors.As(err, &p) {
 		return nil
@@ -177,8 +178,8 @@ func closeAfter(db *bbolt.DB, err error) error {
 	return db.Close()
 }
 
-// settle writes the meta pages again, as they are, and syncs them. The process that wrote them may have ended, or its fsync(2)
-// failed, before they were on disk; the pages that they replaced are written over next.
+// settle writes the meta pages again, unchanged, and syncs them. The process that wrote them may have ended, or its
+// fsync(2) failed, before they were on disk, and the next transaction overwrites the pages that they replaced.
 func (f *file) settle() error {
 	w, err := os.OpenFile(f.path(dbName), os.O_RDWR, 0)
 	if err != nil {
@@ -195,7 +196,7 @@ func (f *file) settle() error {
 	return w.Sync()
 }
 
-// stillThere notices that the file which was written to is not the one that the next start finds.
+// stillThere returns an error if the open file is not the one that the next start will find.
 func (f *file) stillThere() error {
 	now, err := os.Stat(f.path(dbName))
 	if err == nil && os.SameFile(now, f.known) {
@@ -204,7 +205,7 @@ func (f *file) stillThere() error {
 	return errors.Join(fmt.Errorf("%s: %w", dbName, ErrGone), err)
 }
 
-// rewrite writes all entries into a new file, which takes the place of the old one.
+// rewrite writes all entries to a new file, which replaces the old one.
 func (f *file) rewrite(all []*store.Entry, revision uint64) error {
 	st := state{revision: revision}
 	err := f.replace(func(db *bbolt.DB) error { return writeAll(db, all, &st) })
@@ -215,7 +216,7 @@ func (f *file) rewrite(all []*store.Entry, revision uint64) error {
 	return err
 }
 
-// shrink copies the file into one without free pages, which takes its place.
+// shrink copies the file to one without free pages, which replaces it.
 func (f *file) shrink() error {
 	err := f.replace(func(db *bbolt.DB) error { return bbolt.Compact(db, f.db, piece) })
 	if errors.Is(err, ErrDamaged) {
@@ -224,23 +225,23 @@ func (f *file) shrink() error {
 	return err
 }
 
-// piece bounds the bytes that one transaction of a new file holds in memory.
+// piece bounds the memory of one transaction of a new file, in bytes.
 const piece = 8 << 20
 
-// replace fills a new file, and puts it into the place of the old one, which goes on if that fails before.
+// replace fills a new file, and replaces the old one. If it fails before, the old one remains in use.
 func (f *file) replace(fill func(*bbolt.DB) error) error {
 	db, err := newDB(f.path(unfinished), fill)
 	if err == nil {
 		if err = os.Rename(f.path(unfinished), f.path(dbName)); err != nil {
-			_ = db.Close() // of no use
+			_ = db.Close() // it is incomplete
 		}
 	}
 	if err != nil {
-		_ = os.Remove(f.path(unfinished)) // it takes room that may be short
+		_ = os.Remove(f.path(unfinished)) // frees space on a full disk
 		return err
 	}
 	if f.db != nil {
-		_ = f.db.Close() // all of it is in the new one
+		_ = f.db.Close() // the new file has everything
 	}
 	f.db = db
 	if f.known, err = os.Stat(f.path(dbName)); err == nil {
@@ -252,7 +253,8 @@ func (f *file) replace(fill func(*bbolt.DB) error) error {
 	return nil
 }
 
-// newDB makes a file, whose transactions are synced together: nothing reads it before it has its name.
+// newDB makes a file. Its transactions are synced together, because no process reads the file before it has its
+// name.
 func newDB(path string, fill func(*bbolt.DB) error) (db *bbolt.DB, err error) {
 	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
@@ -274,10 +276,10 @@ func newDB(path string, fill func(*bbolt.DB) error) (db *bbolt.DB, err error) {
 	return db, nil
 }
 
-// A file is made smaller when most of it is not used any more, and that is worth the trouble.
+// The file is made smaller if most of it is unused, and the unused part is large enough.
 const (
 	wasteMin   = 8 << 20 // bytes
-	wasteRatio = 2       // times what is used
+	wasteRatio = 2       // times the used size
 )
 
 // wasteful reports whether the file could be much smaller.
@@ -290,20 +292,20 @@ func (f *file) wasteful() bool {
 	return free > wasteMin && free > wasteRatio*(f.length()-free)
 }
 
-// length is of the file, as far as bbolt has used it.
+// length returns the length of the file that bbolt has used, in bytes.
 func (f *file) length() (n int64) {
 	_ = f.db.View(func(tx *bbolt.Tx) error { n = tx.Size(); return nil })
 	return n
 }
 
-// drop ends the use of the database, perhaps because it failed.
+// drop ends the use of the database, possibly after a failure.
 func (f *file) drop(cause error) error {
 	db := f.db
 	f.db = nil
 	return closeAfter(db, cause)
 }
 
-// close lets another daemon have the folder.
+// close unlocks the folder.
 func (f *file) close() error {
 	return errors.Join(f.drop(nil), f.lock.Close())
 }

@@ -88,8 +88,8 @@ func (m *mirror) batch(r *rand.Rand, n, keys int) {
 	m.past = append(m.past, events...)
 }
 
-// TestFile makes changes in batches of all sizes, more of them than the file tells again, over restarts and rewrites. The file has what the
-// table has, and the last changes, and nothing that is older and replaced.
+// TestFile makes changes in batches of all sizes, more of them than the file tells again, over restarts and
+// rewrites. The file has what the table has, and the last changes, and nothing that is older and replaced.
 func TestFile(t *testing.T) {
 	seeds := uint64(2)
 	if need.Many() {

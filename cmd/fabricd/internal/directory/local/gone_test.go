@@ -10,8 +10,8 @@ import (
 	"gofabric/cmd/fabricd/internal/directory/store"
 )
 
-// TestRemoved: somebody removes the file, all files, or puts another into its place. The next change is not acknowledged into nowhere;
-// everything is written anew, and is there after a restart.
+// TestRemoved: the file or all files are removed, or the file is replaced. The next change is not
+// acknowledged into nowhere; everything is written anew, and is there after a restart.
 func TestRemoved(t *testing.T) {
 	for _, what := range []string{dbName, "*", "replaced"} {
 		t.Run(what, func(t *testing.T) {

@@ -2,26 +2,27 @@ package local
 
 import "gofabric/cmd/fabricd/internal/directory/store"
 
-// Bounds of the changes that a daemon which was started anew can tell again.
+// Bounds of the changes that a restarted daemon can report again.
 const (
 	recall      = 8192
-	recallBytes = 16 << 20 // of those that are no entries any more
+	recallBytes = 16 << 20 // of records that are no longer entries
 )
 
-// past is which records of the file are kept only to be told again: those of changes after floor that are no entries, or not any more.
+// past has the records of the file that are only kept for watchers: changes after floor that are not entries, or no
+// longer.
 type past struct {
 	floor uint64
-	dead  [recall]int64 // their bytes, about, by revision, modulo; 0: the record is an entry, or not there
+	dead  [recall]int64 // their approximate sizes in bytes, by revision modulo recall; 0: the record is an entry, or missing
 	bytes int64         // of all of them
 }
 
-// add makes the record of a change that is in the file one that is kept to be told.
+// add marks the record of a change as kept only for watchers.
 func (p *past) add(revision uint64, size int64) {
 	p.dead[revision%recall] = size
 	p.bytes += size
 }
 
-// keep takes back what add did.
+// keep undoes add.
 func (p *past) keep(revision uint64) {
 	if revision > p.floor {
 		dead := &p.dead[revision%recall]
@@ -30,7 +31,7 @@ func (p *past) keep(revision uint64) {
 	}
 }
 
-// reach makes place for a change, and calls remove with what is too long ago to be told.
+// reach makes room for a change. It calls remove for changes that are too old to be reported.
 func (p *past) reach(revision uint64, remove func(revision uint64) error) error {
 	for p.floor+recall < revision || p.bytes > recallBytes {
 		p.floor++
@@ -47,7 +48,7 @@ func (p *past) reach(revision uint64, remove func(revision uint64) error) error 
 	return nil
 }
 
-// remember keeps the last changes between which none is missing.
+// remember appends a change to the history. The history has no gaps.
 func remember(history []store.Event, e store.Event) []store.Event {
 	if n := len(history); n > 0 && history[n-1].Revision+1 != e.Revision {
 		history = history[:0]

@@ -23,7 +23,8 @@ const envVictim = "FABRICD_TEST_VICTIM"
 // keysOfEach is how many keys each writer of a victim has.
 const keysOfEach = 5
 
-// asVictim is a process that changes a directory, and says what was acknowledged, until it is killed. It reports whether this one is.
+// asVictim is a process that changes a directory, and says what was acknowledged, until it is killed. It reports
+// whether this one is.
 func asVictim() bool {
 	dir := os.Getenv(envVictim)
 	if dir == "" {
@@ -63,8 +64,9 @@ func victimWrites(s *Store, w int) {
 	}
 }
 
-// TestKilled kills a process (SIGKILL) fifty times at any moment while it changes the directory. What it acknowledged is there: of each
-// key the last change that was, or one that came after it; and the revision never goes back.
+// TestKilled kills a process (SIGKILL) fifty times at any moment while it changes the directory. What it
+// acknowledged is there: of each key the last change that was, or one that came after it; and the revision never
+// goes back.
 func TestKilled(t *testing.T) {
 	dir := t.TempDir()
 	acknowledged := map[string]change{} // by key
@@ -130,7 +132,8 @@ type change struct {
 	revision uint64
 }
 
-// deletedLater reports whether the history has a deletion of key after revision, which may have been written though nobody was told.
+// deletedLater reports whether the history has a deletion of key after revision, which may have been written though
+// nobody was told.
 func deletedLater(s *Store, key string, revision uint64) bool {
 	w, err := s.feed.Watch(root, store.Values, key, revision)
 	for err == nil && w.At() < s.feed.Revision() {

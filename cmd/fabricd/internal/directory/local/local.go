@@ -15,24 +15,25 @@ import (
 
 // Options of a store.
 type Options struct {
-	Folder string // of the file; "" keeps everything in memory only
+	Folder string // folder of the file; "" keeps everything in memory only
 	Limits store.Limits
-	Grace  time.Duration // the least time that leases have after a restart
+	Grace  time.Duration // minimum time of leases after a restart
 	Log    *slog.Logger
 }
 
-// Store is a store.Store of one node. Changes are made in memory at once, so that the next one is judged by them; they are acknowledged and told when they are
-// on disk. Those that come while the disk is busy go to it together.
+// Store is a store.Store of one node. A change takes effect in memory at once, so that the next one is checked
+// against it. It is acknowledged and reported when it is on disk. Changes that arrive while the disk is busy are
+// written together.
 type Store struct {
 	opt  Options
-	file *file // used by the committer only
+	file *file // only the committer uses it
 	feed *feed.Feed
 
 	mu      sync.Mutex
 	table   *table.Table
-	batch   *batch // what goes to disk next
-	last    *batch // what went to disk last, or goes there
-	err     error  // the disk failed: no changes are taken
+	batch   *batch // the batch that collects changes
+	last    *batch // the batch that is written, or was written last
+	err     error  // the disk failed: changes are refused
 	closing bool
 
 	kick   chan struct{} // there is something to write
@@ -41,18 +42,18 @@ type Store struct {
 	work   sync.WaitGroup
 }
 
-// batch is what goes to disk at once.
+// batch has the changes of one write to disk.
 type batch struct {
 	events   []store.Event
-	bytes    int64            // about, of events
-	replaced []table.Replaced // by them
-	done     chan struct{}    // closed when it is on disk, or err says why not
+	bytes    int64            // approximate size of events
+	replaced []table.Replaced // by the events
+	done     chan struct{}    // closed when the batch is on disk, or err is set
 	err      error
 }
 
 func newBatch() *batch { return &batch{done: make(chan struct{})} }
 
-// settled is a batch that waits for nothing.
+// settled returns a batch that is already on disk.
 func settled() *batch {
 	b := newBatch()
 	close(b.done)
@@ -67,7 +68,7 @@ func (b *batch) add(events []store.Event, replaced []table.Replaced) {
 	b.replaced = append(b.replaced, replaced...)
 }
 
-// Open reads what there was.
+// Open reads the stored directory.
 func Open(opt Options) (*Store, error) {
 	now := time.Now()
 	s := &Store{
@@ -80,7 +81,7 @@ func Open(opt Options) (*Store, error) {
 		done:   make(chan struct{}),
 	}
 	var history []store.Event
-	if opt.Folder == "" { // another memory each time: what an earlier one has told is not this one's history
+	if opt.Folder == "" { // each memory-only store has another history
 		s.table.Begin(uint64(now.UnixMicro()))
 	} else {
 		var err error
@@ -95,8 +96,8 @@ func Open(opt Options) (*Store, error) {
 	return s, nil
 }
 
-// read fills the table from the file, and returns the last changes. A disk that has no room for a new file does not stop the start:
-// changes are refused until it has.
+// read fills the table from the file, and returns the last changes. A disk without room for a new file does not
+// prevent the start: changes are refused until there is room.
 func (s *Store) read(now time.Time) (history []store.Event, err error) {
 	f, err := openFile(s.opt.Folder)
 	if err != nil {
@@ -135,7 +136,7 @@ func begin(history []store.Event, revision uint64) *feed.Feed {
 	return f
 }
 
-// change decides something under the lock, and waits until it is on disk.
+// change makes a change under the lock, and waits until it is on disk.
 func (s *Store) change(ctx context.Context, decide func(now time.Time) ([]store.Event, error)) error {
 	s.mu.Lock()
 	if err := s.refuses(); err != nil {
@@ -153,7 +154,7 @@ func (s *Store) change(ctx context.Context, decide func(now time.Time) ([]store.
 	return b.wait(ctx)
 }
 
-// refuses says why no changes are taken.
+// refuses returns the reason why changes are refused, or nil.
 func (s *Store) refuses() error {
 	if s.closing {
 		return fmt.Errorf("%w: fabricd ends", store.ErrDown)
@@ -164,10 +165,10 @@ func (s *Store) refuses() error {
 	return s.err
 }
 
-// maxWaiting bounds what waits for the disk: clients give up waiting, and come again.
+// maxWaiting bounds the changes that wait for the disk, in bytes: clients time out and repeat them.
 const maxWaiting = 64 << 20
 
-// eventSize is about what a change takes beside key and value.
+// eventSize is about the memory of a change besides key and value, in bytes.
 const eventSize = 200
 
 func (b *batch) wait(ctx context.Context) error {
@@ -189,7 +190,7 @@ func poke(c chan struct{}) {
 	}
 }
 
-// Put is store.Store's.
+// Put implements store.Store.
 func (s *Store) Put(ctx context.Context, who store.Caller, r store.Request) (e store.Entry, err error) {
 	if err := r.Check(); err != nil {
 		return e, err
@@ -212,7 +213,7 @@ func one(ev store.Event, err error) ([]store.Event, error) {
 	return []store.Event{ev}, nil
 }
 
-// Delete is store.Store's.
+// Delete implements store.Store.
 func (s *Store) Delete(ctx context.Context, who store.Caller, k store.Kind, key string) (revision uint64, err error) {
 	err = s.change(ctx, func(now time.Time) ([]store.Event, error) {
 		ev, err := s.table.Delete(now, who, k, key)
@@ -222,7 +223,7 @@ func (s *Store) Delete(ctx context.Context, who store.Caller, k store.Kind, key 
 	return revision, err
 }
 
-// DeletePrefix is store.Store's.
+// DeletePrefix implements store.Store.
 func (s *Store) DeletePrefix(ctx context.Context, who store.Caller, k store.Kind, prefix string) (n int, revision uint64, err error) {
 	err = s.change(ctx, func(now time.Time) ([]store.Event, error) {
 		events := s.table.DeletePrefix(now, who, k, prefix)
@@ -232,11 +233,11 @@ func (s *Store) DeletePrefix(ctx context.Context, who store.Caller, k store.Kind
 	return n, revision, err
 }
 
-// Get is store.Store's. What is not on disk yet is not shown: a crash could take it back.
+// Get implements store.Store. It shows an entry only when it is on disk, because a crash could undo it.
 func (s *Store) Get(ctx context.Context, who store.Caller, k store.Kind, key string) (store.Entry, error) {
 	s.mu.Lock()
 	e, err := s.table.Get(time.Now(), who, k, key)
-	b, told := s.pending(), s.feed.Revision() // under the lock: what is refused gives its revision back
+	b, told := s.pending(), s.feed.Revision() // under the lock: a failed write resets the revision
 	s.mu.Unlock()
 	if err == nil && e.Revision <= told {
 		return e, nil
@@ -247,7 +248,7 @@ func (s *Store) Get(ctx context.Context, who store.Caller, k store.Kind, key str
 	return e, err
 }
 
-// pending is the batch that has the last change.
+// pending returns the batch with the last change.
 func (s *Store) pending() *batch {
 	if len(s.batch.events) > 0 {
 		return s.batch
@@ -255,7 +256,7 @@ func (s *Store) pending() *batch {
 	return s.last
 }
 
-// List is store.Store's.
+// List implements store.Store.
 func (s *Store) List(ctx context.Context, who store.Caller, k store.Kind, prefix, after string, limit int) (store.List, error) {
 	s.mu.Lock()
 	list := s.table.List(time.Now(), who, k, prefix, after, limit)
@@ -264,14 +265,14 @@ func (s *Store) List(ctx context.Context, who store.Caller, k store.Kind, prefix
 	return list, b.wait(ctx)
 }
 
-// Renew is store.Store's. It is not on disk: after a restart every lease has its whole time anyway.
+// Renew implements store.Store. It is not written to disk: after a restart every lease has its full time anyway.
 func (s *Store) Renew(_ context.Context, who store.Caller, id string) (time.Time, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.table.Renew(time.Now(), who, id)
 }
 
-// Watch is store.Store's.
+// Watch implements store.Store.
 func (s *Store) Watch(_ context.Context, who store.Caller, k store.Kind, prefix string, from uint64) (store.Watcher, error) {
 	if now := s.feed.Revision(); from > now {
 		return nil, store.NotReached(from, now)
@@ -283,28 +284,28 @@ func (s *Store) Watch(_ context.Context, who store.Caller, k store.Kind, prefix 
 	return w, nil
 }
 
-// Usage is store.Store's.
+// Usage implements store.Store.
 func (s *Store) Usage() store.Usage {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.table.Usage()
 }
 
-// Trouble is store.Store's.
+// Trouble implements store.Store.
 func (s *Store) Trouble() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.err
 }
 
-// SetLimits is store.Store's.
+// SetLimits implements store.Store.
 func (s *Store) SetLimits(l store.Limits) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.table.SetLimits(l)
 }
 
-// Close writes what is left. Everything after it is refused.
+// Close writes the remaining changes. Later calls are refused.
 func (s *Store) Close() error {
 	s.mu.Lock()
 	if s.closing {

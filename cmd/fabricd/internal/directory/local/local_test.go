@@ -94,7 +94,7 @@ func TestHistory(t *testing.T) {
 	}
 }
 
-// TestExpiry: names end when nobody renews them, and watchers hear of it.
+// TestExpiry: names that are not renewed expire, and watchers get the change.
 func TestExpiry(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := open(t, "")
@@ -125,7 +125,8 @@ func TestExpiry(t *testing.T) {
 // envFull asks for a process whose disk becomes full.
 const envFull = "FABRICD_TEST_FULL"
 
-// full lets this process write to no file beyond a page, as a full disk would; the function it returns makes room again.
+// full lets this process write to no file beyond a page, as a full disk would; the function it returns makes room
+// again.
 func full(t *testing.T) (room func()) {
 	t.Helper()
 	signal.Ignore(unix.SIGXFSZ) // or it ends the process, setrlimit(2)
@@ -145,8 +146,8 @@ func full(t *testing.T) (room func()) {
 	return room
 }
 
-// TestDiskFull: while the disk takes nothing, changes are refused and leave no trace, and all else goes on; when it has room again, changes are taken again,
-// watchers miss nothing, and a restart finds what was acknowledged.
+// TestDiskFull: while the disk takes nothing, changes are refused and leave no trace, and all else goes on; when it
+// has room again, changes are taken again, watchers miss nothing, and a restart finds what was acknowledged.
 func TestDiskFull(t *testing.T) {
 	if os.Getenv(envFull) == "" { // another process, because go test writes a file of its own in this one
 		cmd := exec.Command(os.Args[0], "-test.run=^TestDiskFull$", "-test.v")
@@ -212,8 +213,8 @@ func TestDiskFull(t *testing.T) {
 	mustHave(t, open(t, dir), acknowledged)
 }
 
-// TestStuck: on a disk that takes for ever, callers are told so after their time, and what they leave behind has a bound; when it goes
-// on, so does everything, in one transaction for all that has gathered.
+// TestStuck: on a disk that takes for ever, callers are told so after their time, and what they leave behind has a
+// bound; when it goes on, so does everything, in one transaction for all that has gathered.
 func TestStuck(t *testing.T) {
 	s := open(t, t.TempDir())
 	value := make([]byte, store.MaxValue)

@@ -8,8 +8,9 @@ import (
 	"os"
 )
 
-// bbolt trusts its pages: where one is damaged it panics, faults, or goes in circles for ever, and where the newest meta page is, it takes
-// the one before, which lacks the last changes. So all pages are looked at before it opens a file. Numbers are in the machine's order.
+// bbolt does not check its pages: at a damaged one it panics, faults, or loops for ever. If the newest meta page is
+// damaged, it uses the one before, which lacks the last changes. So this file checks all pages before bbolt opens a
+// file. Numbers are in the machine's byte order.
 //
 //	page   id 8, flags 2, count 2, overflow 4 (pages that follow and belong to it); then elements
 //	meta   magic 4, version 4, page size 4, flags 4, root 8, sequence 8, freelist 8, pages 8, transaction 8, FNV-1a of all that 8
@@ -54,11 +55,11 @@ func checkPages(path string) error {
 	if err != nil {
 		return err
 	}
-	if info.Size() < 4*pageSize { // with which bbolt begins
+	if info.Size() < 4*pageSize { // bbolt creates four pages
 		return fmt.Errorf("%w: it ends at byte %d", ErrDamaged, info.Size())
 	}
 	var newest meta
-	for page := range int64(2) { // a disk writes a sector whole, and a meta page is less: none is ever half written
+	for page := range int64(2) { // a meta page is smaller than a sector, which a disk writes atomically: it is never torn
 		b := make([]byte, metaSize)
 		if _, err := f.ReadAt(b, page*pageSize+pageHead); err != nil {
 			return err
@@ -81,7 +82,7 @@ func checkPages(path string) error {
 	return w.free(newest.freelist)
 }
 
-// walk reads the pages of a file.
+// walk is the state of a check of all pages.
 type walk struct {
 	file  io.ReaderAt
 	pages uint64
@@ -90,7 +91,7 @@ type walk struct {
 
 func damagedPage(id uint64) error { return fmt.Errorf("%w: page %d", ErrDamaged, id) }
 
-// read returns a page with those that belong to it.
+// read returns a page with its overflow pages.
 func (w *walk) read(id uint64) ([]byte, error) {
 	if id < 2 || id >= w.pages || w.seen[id] {
 		return nil, fmt.Errorf("%w: a page leads to page %d", ErrDamaged, id)
@@ -115,7 +116,7 @@ func (w *walk) read(id uint64) ([]byte, error) {
 	return b, err
 }
 
-// follow reads a page and all below it.
+// follow checks a page and all pages below it.
 func (w *walk) follow(id uint64) error {
 	b, err := w.read(id)
 	if err != nil {
@@ -150,7 +151,7 @@ func (w *walk) elements(id uint64, b []byte) error {
 	return nil
 }
 
-// leaf looks at an element of page id, which lies within what follows it.
+// leaf checks an element of page id. here begins at the element.
 func (w *walk) leaf(id uint64, here []byte) error {
 	value := uint64(order.Uint32(here[4:])) + uint64(order.Uint32(here[8:]))
 	size := uint64(order.Uint32(here[12:]))
@@ -170,7 +171,7 @@ func (w *walk) leaf(id uint64, here []byte) error {
 	return w.elements(id, bucket[bucketHead:])
 }
 
-// free looks at the list of free pages. A count that does not fit in its place stands before the first of them.
+// free checks the list of free pages. If the count does not fit in its field, it precedes the first of them.
 func (w *walk) free(id uint64) error {
 	b, err := w.read(id)
 	if err != nil {

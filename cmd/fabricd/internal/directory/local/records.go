@@ -14,32 +14,32 @@ import (
 	"gofabric/cmd/fabricd/internal/directory/table"
 )
 
-// The file has two buckets. changes holds a record of each entry and of the last changes (past), under its revision (8 bytes, big-endian);
-// each record ends with a CRC-32C. Read in order, they give the table, and the history that watchers are told again after a restart. state
-// says which records there must be, so that a missing one is noticed.
+// The file has two buckets. changes has a record of each entry and of the last changes (past), under its revision
+// (8 bytes, big-endian). Each record ends with a CRC-32C. Read in order, the records give the table, and the
+// history for watchers after a restart. state describes the set of records, so that a missing one is detected.
 var (
 	changesBucket = []byte("changes")
 	stateBucket   = []byte("state")
-	stateKey      = []byte("1") // the version of all this
+	stateKey      = []byte("1") // version of this format
 )
 
-// state sums up the changes in the file.
+// state describes the records in the file.
 type state struct {
 	revision uint64 // of the last change
 	count    uint64 // records
-	sum      uint64 // of their revisions, which also tells an old page from a new one
+	sum      uint64 // of their revisions; it distinguishes an old page from a new one
 }
 
 const stateSize = 3 * 8
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// seal ends b with its checksum.
+// seal appends a checksum to b.
 func seal(b []byte) []byte {
 	return binary.BigEndian.AppendUint32(b, crc32.Checksum(b, castagnoli))
 }
 
-// sealed returns what seal was given.
+// sealed returns the argument of seal, or false if the checksum is wrong.
 func sealed(b []byte) ([]byte, bool) {
 	n := len(b) - 4
 	if n < 0 || binary.BigEndian.Uint32(b[n:]) != crc32.Checksum(b[:n], castagnoli) {
@@ -79,7 +79,7 @@ func newWriter(tx *bbolt.Tx, s state) (*writer, error) {
 	if w.changes == nil || w.states == nil {
 		return nil, fmt.Errorf("%w: a bucket is missing", ErrDamaged)
 	}
-	w.changes.FillPercent = 1 // revisions come in order: nothing is put between those that are there
+	w.changes.FillPercent = 1 // revisions are in order: no key is inserted between existing ones
 	return w, nil
 }
 
@@ -102,7 +102,7 @@ func (w *writer) remove(revision uint64) error {
 
 func (w *writer) end() error { return w.states.Put(stateKey, w.state.encode()) }
 
-// writeAll writes entries into a new file, in pieces.
+// writeAll writes entries to a new file, in pieces.
 func writeAll(db *bbolt.DB, entries []*store.Entry, st *state) error {
 	entries = slices.SortedFunc(slices.Values(entries), func(a, b *store.Entry) int { return cmp.Compare(a.Revision, b.Revision) })
 	for first := true; first || len(entries) > 0; first = false {
@@ -118,7 +118,7 @@ func writeAll(db *bbolt.DB, entries []*store.Entry, st *state) error {
 	return nil
 }
 
-// writeEntries writes entries into a new file, behind those that st sums up.
+// writeEntries writes entries to a new file, after those that st describes.
 func writeEntries(tx *bbolt.Tx, entries []*store.Entry, st *state) error {
 	for _, name := range [...][]byte{changesBucket, stateBucket} {
 		if _, err := tx.CreateBucketIfNotExists(name); err != nil {
@@ -140,7 +140,8 @@ func writeEntries(tx *bbolt.Tx, entries []*store.Entry, st *state) error {
 
 var errFailedBefore = errors.New("it failed before, and was not written anew")
 
-// append writes changes, in one transaction, and returns when they are on disk. After an error nothing more is before rewrite.
+// append writes changes in one transaction, and returns when they are on disk. After an error the next call must be
+// rewrite.
 func (f *file) append(events []store.Event, replaced []table.Replaced) error {
 	if f.db == nil {
 		return fmt.Errorf("%s: %w", dbName, errFailedBefore)
@@ -169,7 +170,7 @@ func (f *file) append(events []store.Event, replaced []table.Replaced) error {
 	return nil
 }
 
-// change puts events, and removes the entries that they replaced and what is too long ago to be told.
+// change writes events. It removes the entries that they replaced, and records that are too old.
 func (f *file) change(w *writer, events []store.Event, replaced []table.Replaced) error {
 	for i := range events {
 		e := &events[i]
@@ -198,7 +199,7 @@ func (f *file) change(w *writer, events []store.Event, replaced []table.Replaced
 	return f.past.reach(w.state.revision, w.remove)
 }
 
-// load calls apply with what stands in the file.
+// load calls apply for the records in the file.
 func (f *file) load(tx *bbolt.Tx, apply func(store.Event)) error {
 	w, err := newWriter(tx, state{})
 	if err != nil {
@@ -221,7 +222,7 @@ func (f *file) load(tx *bbolt.Tx, apply func(store.Event)) error {
 		}
 		have.count, have.sum, have.revision = have.count+1, have.sum+e.Revision, e.Revision
 		if e.Revision > f.past.floor {
-			f.past.add(e.Revision, e.Size()) // but for entries: live
+			f.past.add(e.Revision, e.Size()) // live removes entries again
 		}
 		apply(e)
 		return nil
@@ -238,7 +239,7 @@ func (f *file) load(tx *bbolt.Tx, apply func(store.Event)) error {
 
 var errRecord = errors.New("it makes no sense")
 
-// live says which of the changes that were loaded are entries.
+// live marks the loaded changes that are entries.
 func (f *file) live(entries []*store.Entry) {
 	for _, e := range entries {
 		f.past.keep(e.Revision)

@@ -19,7 +19,8 @@ const (
 	ListBytes   = 4 << 20
 )
 
-// CheckKey refuses keys that nobody can type or that a path cannot carry: empty, too long, with control characters, with empty, "." or ".." elements.
+// CheckKey refuses keys that cannot be typed or that a path cannot contain: empty and too long ones, and those with
+// control characters or with empty, "." or ".." elements.
 func CheckKey(key string) error {
 	switch {
 	case key == "":
@@ -39,12 +40,13 @@ func CheckKey(key string) error {
 	return nil
 }
 
-// printable says whether text may be shown on a terminal as it is.
+// printable reports whether text may be shown on a terminal unchanged.
 func printable(text string) bool {
 	return utf8.ValidString(text) && !strings.ContainsFunc(text, func(r rune) bool { return !unicode.IsPrint(r) })
 }
 
-// CheckAddress refuses addresses that are too long, or cannot be printed: tools print what other users registered.
+// CheckAddress refuses addresses that are too long or not printable, because tools print the addresses of other
+// users.
 func CheckAddress(address string) error {
 	switch {
 	case len(address) > MaxAddress:
@@ -55,7 +57,7 @@ func CheckAddress(address string) error {
 	return nil
 }
 
-// Check refuses requests that are too large or make no sense.
+// Check refuses requests that are too large or contradictory.
 func (r *Request) Check() error {
 	if err := CheckKey(r.Key); err != nil {
 		return err

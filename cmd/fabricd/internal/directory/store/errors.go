@@ -5,7 +5,7 @@ import (
 	"fmt"
 )
 
-// What can be wrong. The errors returned wrap these.
+// The errors of a store. Returned errors wrap these.
 var (
 	ErrNotFound  = errors.New("not found")
 	ErrNotYours  = errors.New("belongs to another user")
@@ -15,7 +15,7 @@ var (
 	ErrDown      = errors.New("the directory cannot be reached")
 )
 
-// NotReached is the error for a watch from a revision that a directory has not come to.
+// NotReached is the error of a watch from a future revision.
 func NotReached(from, now uint64) error {
 	return fmt.Errorf("revision %d: this directory is at %d, it is another one: %w", from, now, ErrCompacted)
 }

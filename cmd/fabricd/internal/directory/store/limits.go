@@ -2,18 +2,18 @@ package store
 
 import "fmt"
 
-// Usage is how much is kept.
+// Usage is an amount of entries and bytes.
 type Usage struct {
 	Entries, Bytes int64
 }
 
-// Limits bound what is kept. 0 is no limit.
+// Limits bound the directory. 0 is no limit.
 type Limits struct {
 	User  Usage // of each user
 	Total Usage
 }
 
-// Admit refuses more for a user who has as much as user says, when all have total.
+// Admit refuses more if a user, who has user now, or all users, who have total, would exceed the limits.
 func (l Limits) Admit(who Caller, uid int, user, total, more Usage) error {
 	if !who.All {
 		if err := user.within(l.User, more, fmt.Sprintf("uid %d", uid)); err != nil {

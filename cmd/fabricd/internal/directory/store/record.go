@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// Records are events in bytes: type, kind, flags (one byte each), then as uvarints revision, uid and the lease's time in nanoseconds, then key, lease and
-// value, each behind its length. They go to disk.
+// A record is an event in bytes, for the disk: type, kind, flags (one byte each), then as uvarints revision, uid
+// and the lease's time in nanoseconds, then key, lease and value, each after its length.
 
 const flagPrivate = 1
 
@@ -55,7 +55,7 @@ func ParseRecord(b []byte) (e Event, err error) {
 	return e, nil
 }
 
-// reader takes fields off the front of b.
+// reader reads fields from b.
 type reader struct {
 	b   []byte
 	bad bool

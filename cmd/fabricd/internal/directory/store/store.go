@@ -5,48 +5,48 @@ import (
 	"time"
 )
 
-// Kind says to which of the directory's tables an entry belongs.
+// Kind is the table of an entry.
 type Kind uint8
 
 // The tables.
 const (
 	Names  Kind = iota + 1 // addresses of endpoints
-	Values                 // what the processes of a job tell each other
-	Fences                 // who has come to a fence
+	Values                 // values that the processes of a job exchange
+	Fences                 // arrivals at fences
 )
 
-// Caller is who asks.
+// Caller is the user of a request.
 type Caller struct {
 	UID int
-	All bool // root, or the daemon's own user: may read and change everything, and has no quota of its own
+	All bool // root, or the daemon's own user: may read and change everything, and has no quota
 }
 
 // May reports whether the caller may change what uid owns.
 func (c Caller) May(uid int) bool { return c.All || c.UID == uid }
 
-// Entry is something kept. Entries are not changed once made.
+// Entry is an entry of the directory. It is immutable.
 type Entry struct {
 	Kind     Kind
 	Key      string
 	Value    []byte
 	UID      int
 	Private  bool
-	Lease    string        // its id; "" lives until deleted
+	Lease    string        // its id; "": the entry exists until it is deleted
 	TTL      time.Duration // of the lease
-	Expires  time.Time     // of the lease, when the entry was read
+	Expires  time.Time     // end of the lease at the time of the read
 	Revision uint64        // of the directory, when it was put
 }
 
-// Size is what an entry costs, in bytes, its place in the tables included.
+// Size returns the memory of an entry, in bytes, with the tables' share.
 func (e *Entry) Size() int64 { return int64(len(e.Key) + len(e.Value) + overhead) }
 
-// overhead is about what an entry costs beside key and value.
+// overhead is about the memory of an entry besides key and value, in bytes.
 const overhead = 512
 
-// EventType is what happened to an entry.
+// EventType is the kind of a change.
 type EventType uint8
 
-// What happens.
+// The kinds of changes.
 const (
 	Put EventType = iota + 1
 	Deleted
@@ -57,13 +57,14 @@ func (t EventType) String() string {
 	return [...]string{"?", "put", "delete", "expire"}[min(t, Expired)]
 }
 
-// Event is a change. Of a deleted or expired entry, Entry has kind, key, owner and the revision of its end.
+// Event is a change. For a deleted or expired entry, Entry has kind, key, owner and the revision of the deletion.
 type Event struct {
 	Type EventType
 	Entry
 }
 
-// Request is what Put wants: Value at Key, for TTL or as long as Lease lives, or, without either, until it is deleted.
+// Request has the arguments of Put: Value at Key, for TTL or as long as Lease exists. Without either, the entry
+// exists until it is deleted.
 type Request struct {
 	Kind    Kind
 	Key     string
@@ -80,31 +81,33 @@ type List struct {
 	More     bool
 }
 
-// Watcher tells what happened, in order.
+// Watcher reports changes in order.
 type Watcher interface {
-	// Next waits for changes and returns some, with the revision up to which they tell everything. ErrCompacted: the watcher was too slow.
+	// Next waits for changes. It returns some, and the revision up to which the reports are complete. The error is
+	// ErrCompacted if the watcher was too slow.
 	Next(ctx context.Context) ([]Event, uint64, error)
-	// At is the revision up to which everything was told.
+	// At returns the revision up to which the reports are complete.
 	At() uint64
 }
 
-// Store keeps entries. Everything that it acknowledges is durable.
+// Store stores entries. A change that it acknowledges is durable.
 type Store interface {
 	Put(ctx context.Context, who Caller, r Request) (Entry, error)
 	Get(ctx context.Context, who Caller, k Kind, key string) (Entry, error)
-	// List returns at most limit entries, and not many more than ListBytes, whose keys begin with prefix and come behind after. What is private to others is
-	// left out.
+	// List returns entries whose keys begin with prefix and sort after after: at most limit, and not many more
+	// bytes than ListBytes. It leaves out private entries of other users.
 	List(ctx context.Context, who Caller, k Kind, prefix, after string, limit int) (List, error)
 	// Delete deletes a key.
 	Delete(ctx context.Context, who Caller, k Kind, key string) (revision uint64, err error)
-	// DeletePrefix deletes the caller's keys with a prefix; those of others stay.
+	// DeletePrefix deletes the caller's keys with a prefix. It keeps those of other users.
 	DeletePrefix(ctx context.Context, who Caller, k Kind, prefix string) (n int, revision uint64, err error)
-	// Renew makes a lease live for its whole time again.
+	// Renew restarts the full time of a lease.
 	Renew(ctx context.Context, who Caller, lease string) (expires time.Time, err error)
-	// Watch tells what happens after revision from; 0 is now. A revision that was not reached yet is another directory's: ErrCompacted.
+	// Watch reports changes after revision from; 0 is now. A future revision belongs to another directory: the
+	// error is ErrCompacted.
 	Watch(ctx context.Context, who Caller, k Kind, prefix string, from uint64) (Watcher, error)
 	Usage() Usage
-	// Trouble says why no changes are taken just now; nil if they are.
+	// Trouble returns the reason why the store takes no changes at present, nil if it does.
 	Trouble() error
 	SetLimits(Limits)
 	Close() error

@@ -8,7 +8,7 @@ import (
 	"gofabric/internal/queue"
 )
 
-// lease is a time that entries share.
+// lease is a lifetime that entries share.
 type lease struct {
 	id      string
 	uid     int
@@ -18,14 +18,14 @@ type lease struct {
 	place   queue.Place               // in leases.byEnd
 }
 
-// leases are all that live: by id, and by their end.
+// leases has all leases: by id, and by their end.
 type leases struct {
 	byID  map[string]*lease
 	byEnd queue.Heap[time.Duration, *lease] // after epoch
-	epoch time.Time                         // when the first one began
+	epoch time.Time                         // start of the first lease
 }
 
-// hold adds an entry to its lease, which begins now if it is new.
+// hold adds an entry to its lease. A new lease starts now.
 func (s *leases) hold(e *store.Entry, now time.Time) {
 	l := s.byID[e.Lease]
 	if l == nil {
@@ -39,7 +39,7 @@ func (s *leases) hold(e *store.Entry, now time.Time) {
 	l.entries[e] = struct{}{}
 }
 
-// drop takes an entry from its lease, which ends with its last one.
+// drop removes an entry from its lease. The lease ends with its last entry.
 func (s *leases) drop(e *store.Entry) {
 	l := s.byID[e.Lease]
 	if l == nil {
@@ -52,7 +52,7 @@ func (s *leases) drop(e *store.Entry) {
 	}
 }
 
-// Renew makes a lease live for its whole time from now.
+// Renew restarts the full time of a lease now.
 func (t *Table) Renew(now time.Time, who store.Caller, id string) (time.Time, error) {
 	l := t.leases.byID[id]
 	if l == nil || !l.expires.After(now) {
@@ -70,14 +70,14 @@ func (s *leases) set(l *lease, expires time.Time) {
 	s.byEnd.Set(expires.Sub(s.epoch), l, &l.place)
 }
 
-// Restart gives every lease its whole time, and at least grace, from now: nobody could renew while the daemon was away.
+// Restart restarts every lease now, for at least grace: clients could not renew while the daemon was down.
 func (t *Table) Restart(now time.Time, grace time.Duration) {
 	for _, l := range t.leases.byID {
 		t.leases.set(l, now.Add(max(l.ttl, grace)))
 	}
 }
 
-// Next returns when the next lease ends; zero if there is none.
+// Next returns the end of the next lease, zero if there is none.
 func (t *Table) Next() time.Time {
 	if t.leases.byEnd.Len() == 0 {
 		return time.Time{}
@@ -85,14 +85,14 @@ func (t *Table) Next() time.Time {
 	return t.leases.byEnd.Min().expires
 }
 
-// Expire removes entries whose leases ended, at most limit leases at once, and returns the changes.
+// Expire removes entries of at most limit leases that have ended, and returns the changes.
 func (t *Table) Expire(now time.Time, limit int) (events []store.Event) {
 	for range limit {
 		if t.leases.byEnd.Len() == 0 || t.leases.byEnd.Min().expires.After(now) {
 			break
 		}
 		l := t.leases.byEnd.Min()
-		for e := range l.entries { // the last one removes the lease
+		for e := range l.entries { // the removal of the last entry removes the lease
 			events = append(events, t.end(now, e, store.Expired))
 		}
 	}

@@ -6,25 +6,25 @@ import (
 	"gofabric/cmd/fabricd/internal/directory/store"
 )
 
-// Replaced is what a change took the place of.
+// Replaced pairs an entry with the one that replaced it.
 type Replaced struct{ old, by *store.Entry }
 
-// Old is the entry that was replaced; nil if there was none.
+// Old returns the replaced entry, nil if there was none.
 func (r *Replaced) Old() *store.Entry { return r.old }
 
-// Replaced returns what the changes since the last call replaced, in their order.
+// Replaced returns the replacements since the last call, in order.
 func (t *Table) Replaced() []Replaced {
 	r := t.replaced
 	t.replaced = nil
 	return r
 }
 
-// Restore takes changes back, the last first, to what was at revision. Leases that had ended begin anew.
+// Restore undoes changes, the last first, down to revision. Leases that had ended start again.
 func (t *Table) Restore(now time.Time, changes []Replaced, revision uint64) {
 	for i := len(changes) - 1; i >= 0; i-- {
 		old, by := changes[i].old, changes[i].by
 		if old != nil {
-			if old.Lease != "" { // first, so that a lease which by holds alone does not end
+			if old.Lease != "" { // first, so that a lease that only by holds does not end
 				t.leases.hold(old, now)
 			}
 			t.tree.ReplaceOrInsert(old)

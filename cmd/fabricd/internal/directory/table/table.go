@@ -21,10 +21,10 @@ type Table struct {
 	total    store.Usage
 	limits   store.Limits
 	revision uint64
-	replaced []Replaced // by changes since Replaced was called
+	replaced []Replaced // since the last call of Replaced
 }
 
-// degree of the tree: entries per node are of this order.
+// degree is the degree of the tree: its nodes have about this number of entries.
 const degree = 32
 
 // New returns an empty table.
@@ -41,19 +41,19 @@ func less(a, b *store.Entry) bool {
 	return cmp.Or(cmp.Compare(a.Kind, b.Kind), strings.Compare(a.Key, b.Key)) < 0
 }
 
-// Revision counts changes.
+// Revision returns the number of changes.
 func (t *Table) Revision() uint64 { return t.revision }
 
-// Begin has an empty table count from revision.
+// Begin sets the revision of an empty table.
 func (t *Table) Begin(revision uint64) { t.revision = revision }
 
-// Usage is what all users have together.
+// Usage returns the usage of all users together.
 func (t *Table) Usage() store.Usage { return t.total }
 
-// SetLimits changes what may be kept; what is there stays.
+// SetLimits changes the limits. Existing entries stay.
 func (t *Table) SetLimits(l store.Limits) { t.limits = l }
 
-// Get returns an entry, unless its lease ended before now, or it is private to somebody else.
+// Get returns an entry, unless its lease ended before now, or it is private to another user.
 func (t *Table) Get(now time.Time, who store.Caller, k store.Kind, key string) (store.Entry, error) {
 	e, ok := t.tree.Get(&store.Entry{Kind: k, Key: key})
 	if !ok || t.ended(e, now) {
@@ -65,7 +65,7 @@ func (t *Table) Get(now time.Time, who store.Caller, k store.Kind, key string) (
 	return t.withExpiry(e), nil
 }
 
-// ended reports whether e's lease is over, though nobody called Expire yet.
+// ended reports whether e's lease is over, even if Expire has not removed e yet.
 func (t *Table) ended(e *store.Entry, now time.Time) bool {
 	l := t.leases.byID[e.Lease]
 	return l != nil && !l.expires.After(now)
@@ -101,7 +101,7 @@ func (t *Table) List(now time.Time, who store.Caller, k store.Kind, prefix, afte
 	return list
 }
 
-// Put makes or replaces an entry, and returns it with the change for the disk.
+// Put creates or replaces an entry, and returns it with the change for the disk.
 func (t *Table) Put(now time.Time, who store.Caller, r store.Request) (store.Entry, store.Event, error) {
 	old, replaces := t.tree.Get(&store.Entry{Kind: r.Kind, Key: r.Key})
 	if replaces && !who.May(old.UID) && !t.ended(old, now) {
@@ -109,7 +109,7 @@ func (t *Table) Put(now time.Time, who store.Caller, r store.Request) (store.Ent
 	}
 	e := &store.Entry{Kind: r.Kind, Key: r.Key, Value: r.Value, UID: who.UID, Private: r.Private, Lease: r.Lease, TTL: r.TTL}
 	if replaces && !t.ended(old, now) {
-		e.UID = old.UID // root changes what belongs to others, and it stays theirs
+		e.UID = old.UID // root changes the entry of another user, who remains its owner
 	}
 	if err := t.admits(who, e, old); err != nil {
 		return store.Entry{}, store.Event{}, err
@@ -133,7 +133,7 @@ func (t *Table) Put(now time.Time, who store.Caller, r store.Request) (store.Ent
 	return t.withExpiry(e), event, nil
 }
 
-// admits refuses what would go beyond a limit.
+// admits refuses an entry beyond a limit.
 func (t *Table) admits(who store.Caller, e, old *store.Entry) error {
 	user := store.Usage{}
 	if u := t.users[e.UID]; u != nil {
@@ -158,7 +158,7 @@ func (t *Table) Delete(now time.Time, who store.Caller, k store.Kind, key string
 	return t.end(now, e, store.Deleted), nil
 }
 
-// DeletePrefix removes those of the caller's entries that begin with prefix.
+// DeletePrefix removes the caller's entries that begin with prefix.
 func (t *Table) DeletePrefix(now time.Time, who store.Caller, k store.Kind, prefix string) (events []store.Event) {
 	var mine []*store.Entry
 	t.tree.AscendGreaterOrEqual(&store.Entry{Kind: k, Key: prefix}, func(e *store.Entry) bool {
@@ -183,13 +183,13 @@ func (t *Table) end(now time.Time, e *store.Entry, why store.EventType) store.Ev
 	return event
 }
 
-// Apply makes a change happen that was read from disk, and is not to be taken back.
+// Apply applies a change from the disk, which Restore cannot undo.
 func (t *Table) Apply(now time.Time, ev store.Event) {
 	t.apply(now, ev)
 	t.replaced = t.replaced[:0]
 }
 
-// apply makes a change happen.
+// apply applies a change.
 func (t *Table) apply(now time.Time, ev store.Event) {
 	t.revision = max(t.revision, ev.Revision)
 	if ev.Type != store.Put {
@@ -201,7 +201,7 @@ func (t *Table) apply(now time.Time, ev store.Event) {
 		return
 	}
 	e := ev.Entry
-	if e.Lease != "" { // first, so that a lease which the old entry held alone does not end
+	if e.Lease != "" { // first, so that a lease that only the old entry holds does not end
 		t.leases.hold(&e, now)
 	}
 	old, ok := t.tree.ReplaceOrInsert(&e)
@@ -228,14 +228,14 @@ func (t *Table) account(e *store.Entry, sign int64) {
 	}
 }
 
-// All returns every entry; entries do not change, so that they can be written while the table goes on.
+// All returns every entry. Entries are immutable, so that they can be written while the table changes.
 func (t *Table) All() []*store.Entry {
 	all := make([]*store.Entry, 0, t.tree.Len())
 	t.tree.Ascend(func(e *store.Entry) bool { all = append(all, e); return true })
 	return all
 }
 
-// newLease is an id that cannot be guessed.
+// newLease returns an id that cannot be guessed.
 func newLease() string {
 	var b [12]byte
 	rand.Read(b[:]) // never fails (crypto/rand)

@@ -110,7 +110,8 @@ func TestLease(t *testing.T) {
 	}
 }
 
-// TestLeases: a lease that is renewed makes room for those that end before it now, and every entry shows how long its lease is and when it ends.
+// TestLeases: a lease that is renewed makes room for those that end before it now, and every entry shows how long
+// its lease is and when it ends.
 func TestLeases(t *testing.T) {
 	tab := New(store.Limits{})
 	long := must(t, tab, start, alice, name("long", "1", 5*time.Second))
@@ -210,7 +211,8 @@ func TestList(t *testing.T) {
 	}
 }
 
-// TestReplay: a table built from another's changes, from any snapshot on, is the same, also when changes were taken back.
+// TestReplay: a table built from another's changes, from any snapshot on, is the same, also when changes were taken
+// back.
 func TestReplay(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		tab, now := New(store.Limits{User: store.Usage{Entries: 6}}), start

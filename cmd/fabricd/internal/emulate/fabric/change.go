@@ -10,7 +10,7 @@ import (
 	"gofabric/internal/mono"
 )
 
-// NotThere says that a fabric has no such link or node.
+// NotThere is the error for a link or node that the fabric does not have.
 type NotThere struct{ What, Name string }
 
 func (e *NotThere) Error() string {
@@ -24,8 +24,8 @@ func (f *Fabric) find(id string) (int, error) {
 	return 0, &NotThere{"link", id}
 }
 
-// Change changes a link. edit returns new faults for old ones; it is called for each direction, and nothing changes if it returns an error for any. up is
-// whether the link is plugged in, nil for no change.
+// Change changes a link. edit returns new faults for old ones. It is called for each direction. If it returns an
+// error for one, nothing changes. up sets whether the link is plugged in, nil for no change.
 func (f *Fabric) Change(id, direction string, up *bool, edit func(link.Faults) (link.Faults, error)) error {
 	i, err := f.find(id)
 	if err != nil {
@@ -44,7 +44,7 @@ func (f *Fabric) Change(id, direction string, up *bool, edit func(link.Faults) (
 	for k, p := range pipes {
 		f.net.change(now, p, faults[k])
 	}
-	f.nodes.nudge() // frames may be due sooner than the loop thinks
+	f.nodes.nudge() // frames may be due earlier than the loop expects
 	if up != nil {
 		f.up(i, *up)
 	}
@@ -62,8 +62,8 @@ func (f *Fabric) Partition(groups [][]string) error {
 	return nil
 }
 
-// Capture begins to write the frames of a link, both directions, at the point "sent" or "arrived", to what open opens, which is called name; the fabric closes
-// it. Nothing is opened for a capture that cannot be.
+// Capture starts to write the frames of a link, in both directions, at the point "sent" or "arrived". open opens
+// the file called name; the fabric closes it. If the capture is refused, open is not called.
 func (f *Fabric) Capture(id, name, point string, open func() (io.WriteCloser, error)) error {
 	i, err := f.find(id)
 	if err != nil {
@@ -80,7 +80,7 @@ func (f *Fabric) Capture(id, name, point string, open func() (io.WriteCloser, er
 	if err := f.free(i, id, name); err != nil {
 		return err
 	}
-	w, err := open() // not under the lock that the loop waits for
+	w, err := open() // not with the lock that the loop needs
 	if err != nil {
 		return err
 	}
@@ -95,7 +95,7 @@ func (f *Fabric) Capture(id, name, point string, open func() (io.WriteCloser, er
 	return nil
 }
 
-// free says whether link i can be captured, and nothing else is captured into a file.
+// free returns an error if link i is already captured, or another capture uses the file.
 func (f *Fabric) free(i int, id, file string) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -120,11 +120,11 @@ func (f *Fabric) EndCapture(id string) (api.Captured, error) {
 	if m == nil {
 		return api.Captured{}, &NotThere{"capture of", id}
 	}
-	err = m.end() // what waits is written while frames go on
+	err = m.end() // frames continue while the rest is written
 	return api.Captured{File: m.name, Missed: m.missed.Load()}, err
 }
 
-// cut has a link's frames captured no more; nil if they were not.
+// cut stops the capture of a link. It returns nil if there is none.
 func (f *Fabric) cut(i int) *film {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -136,7 +136,7 @@ func (f *Fabric) cut(i int) *film {
 	return m
 }
 
-// Namespace returns the file by which a node's network namespace is entered.
+// Namespace returns the path of a node's network namespace.
 func (f *Fabric) Namespace(node string) (string, error) {
 	i := f.top.Node(node)
 	if i < 0 {
@@ -145,9 +145,9 @@ func (f *Fabric) Namespace(node string) (string, error) {
 	return f.nodes.file(i), nil
 }
 
-// State is the fabric as it is.
+// State returns the present state of the fabric.
 func (f *Fabric) State() api.Emulation {
-	overruns := make([]uint64, len(f.net.pipes)) // asked for without the lock: the loop goes on
+	overruns := make([]uint64, len(f.net.pipes)) // without the lock, so that the loop continues
 	for i := range f.net.faces {
 		overruns[f.net.faces[i].out.number] = f.nodes.overruns(i)
 	}

@@ -7,9 +7,9 @@ import (
 	"gofabric/internal/fabricd/api"
 )
 
-// Faults as the API says them.
+// This file converts faults to and from the API.
 
-// FaultsOf says f in the API's units.
+// FaultsOf returns f in the API's units.
 func FaultsOf(f link.Faults) api.Faults {
 	return api.Faults{
 		Loss: f.Loss, Burst: api.Burst(f.Burst), DelayMS: f.Delay.Seconds() * 1e3, JitterMS: f.Jitter.Seconds() * 1e3, RateMbit: f.Rate / 1e6,
@@ -37,7 +37,7 @@ func ApplyChange(f link.Faults, c *api.FaultsChange) (link.Faults, error) {
 	return f, f.Check()
 }
 
-// ChangeOf says as the API does what the named settings of f are.
+// ChangeOf returns the API's change for the named settings of f.
 func ChangeOf(f link.Faults, named func(name string) bool) *api.FaultsChange {
 	v := FaultsOf(f)
 	c := &api.FaultsChange{}
@@ -73,7 +73,8 @@ func setTime(to *time.Duration, ms *float64) {
 	}
 }
 
-// milliseconds turns what a client said into a duration that Check judges: what is too long for one stays too long.
+// milliseconds converts a client's number into a duration that Check validates. A number that is too large remains
+// too large.
 func milliseconds(ms float64) time.Duration {
 	if !(ms >= 0 && ms < 1e9) {
 		return -1

@@ -11,7 +11,7 @@ import (
 	"gofabric/internal/mono"
 )
 
-// Fabric is an emulated fabric that runs. Its methods may be called by any goroutine.
+// Fabric is a running emulated fabric. Any goroutine may call its methods.
 type Fabric struct {
 	top *topology.Topology
 	log *slog.Logger
@@ -19,16 +19,17 @@ type Fabric struct {
 	mu    sync.Mutex
 	net   *network
 	start mono.Time
-	plan  []topology.Event // what is still to happen
+	plan  []topology.Event // future events
 	films map[int]*film    // by link
 
-	opening sync.Mutex // guards the choice of captures' files
+	opening sync.Mutex // guards the choice of capture files
 
 	nodes *nodes
 	done  chan struct{} // the loop has ended
 }
 
-// New makes the namespaces and lets the fabric run. It needs the rights for network namespaces: root's, or those in a user namespace of its own.
+// New makes the namespaces and starts the fabric. It needs the rights for network namespaces: those of root, or
+// those in a user namespace of its own.
 func New(top *topology.Topology, log *slog.Logger) (*Fabric, error) {
 	f := &Fabric{top: top, log: log, plan: top.Schedule, films: map[int]*film{}, done: make(chan struct{})}
 	f.net = newNetwork(top, f.deliver)
@@ -65,7 +66,7 @@ func (f *Fabric) Close() error {
 // deliver hands a frame to a node's kernel.
 func (f *Fabric) deliver(face int, b []byte) bool { return f.nodes.write(face, b) }
 
-// advance has happen what is due: the schedule's events and frames. It returns when it is to be called again.
+// advance handles events of the schedule and frames that are due. It returns the time of the next call.
 func (f *Fabric) advance(now mono.Time) mono.Time {
 	for len(f.plan) > 0 && f.start.Add(f.plan[0].At) <= now {
 		f.happen(now, &f.plan[0])
@@ -79,7 +80,7 @@ func (f *Fabric) advance(now mono.Time) mono.Time {
 	return at
 }
 
-// happen does what the schedule says.
+// happen executes an event of the schedule.
 func (f *Fabric) happen(now mono.Time, e *topology.Event) {
 	if e.Link == "" {
 		f.log.Info("schedule", "at", e.At, "partition", fmt.Sprint(e.Groups))
@@ -91,7 +92,7 @@ func (f *Fabric) happen(now mono.Time, e *topology.Event) {
 		f.log.Info("schedule", "at", e.At, "link", e.Link, "direction", c.Direction, "faults", fmt.Sprint(c.Edit))
 		for _, p := range f.net.directions(i, c.Direction) {
 			faults, err := c.Edit.Apply(p.link.Faults())
-			if err != nil { // it was tried on a perfect link when it was read
+			if err != nil { // it was checked on a perfect link when it was read
 				f.log.Error("schedule", "link", e.Link, "error", err)
 				continue
 			}
@@ -104,7 +105,8 @@ func (f *Fabric) happen(now mono.Time, e *topology.Event) {
 	}
 }
 
-// up plugs a link in, or out: the ways through the switches are found anew, and interfaces at its ends notice.
+// up plugs a link in or out. It computes new ways through the switches, and sets the carrier of interfaces at its
+// ends.
 func (f *Fabric) up(i int, up bool) {
 	for _, p := range f.net.directions(i, topology.Both) {
 		p.link.SetDown(!up)
@@ -113,7 +115,7 @@ func (f *Fabric) up(i int, up bool) {
 	f.carry(i)
 }
 
-// carry tells interfaces whether their cable is plugged in.
+// carry sets the carrier of interfaces.
 func (f *Fabric) carry(i int) {
 	for _, p := range f.net.directions(i, topology.Both) {
 		if p.to.face >= 0 {
@@ -122,7 +124,7 @@ func (f *Fabric) carry(i int) {
 	}
 }
 
-// directions are the pipes of a link.
+// directions returns the pipes of a link.
 func (n *network) directions(i int, direction string) []*pipe {
 	switch direction {
 	case topology.AB:
@@ -133,7 +135,7 @@ func (n *network) directions(i int, direction string) []*pipe {
 	return n.pipes[2*i : 2*i+2]
 }
 
-// part makes a partition of groups, which were checked; none ends it.
+// part makes a partition of groups, which were checked. No groups end it.
 func (n *network) part(groups [][]string) {
 	n.groups, n.group = groups, nil
 	if len(groups) == 0 {
@@ -147,5 +149,5 @@ func (n *network) part(groups [][]string) {
 	}
 }
 
-// since is the fabric's age.
+// since returns the fabric's age.
 func (f *Fabric) since() time.Duration { return mono.Now().Sub(f.start) }

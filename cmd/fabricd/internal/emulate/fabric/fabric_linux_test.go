@@ -116,7 +116,7 @@ func find(f *Fabric, id string) api.Link {
 	return e.Links[slices.IndexFunc(e.Links, func(l api.Link) bool { return l.ID == id })]
 }
 
-// answer has a node send back whatever comes, until its socket is closed.
+// answer makes a node send back all datagrams until its socket is closed.
 func answer(c *net.UDPConn) {
 	b := make([]byte, 2048)
 	for {
@@ -143,7 +143,8 @@ func echoes(t *testing.T, c *net.UDPConn, to netip.AddrPort, n int) {
 	}
 }
 
-// receive waits for a datagram until a time. at is when the kernel had it, which is when the loop handed it over: whether this test gets a processor does not count.
+// receive waits for a datagram until a time. at is when the kernel had it, which is when the loop handed it over:
+// whether this test gets a processor does not count.
 func receive(c *net.UDPConn, b []byte, until time.Time) (n int, at time.Time, err error) {
 	var control [64]byte
 	_ = c.SetReadDeadline(until)
@@ -159,7 +160,8 @@ func receive(c *net.UDPConn, b []byte, until time.Time) (n int, at time.Time, er
 	return n, time.Unix(int64(binary.NativeEndian.Uint64(stamp)), int64(binary.NativeEndian.Uint64(stamp[8:]))), nil
 }
 
-// alarm is a plain timer, beside which the fabric's are judged. It waits as goroutines do for sockets; time.Sleep has no finer turn than a millisecond.
+// alarm is a plain timer, beside which the fabric's are judged. It waits as goroutines do for sockets; time.Sleep
+// has no finer turn than a millisecond.
 type alarm struct{ *os.File }
 
 func newAlarm(t *testing.T) alarm {
@@ -194,8 +196,8 @@ func (a alarm) sleep(t *testing.T, d time.Duration) time.Duration {
 	return time.Since(begin)
 }
 
-// transits are what n datagrams take, in order, each sent when the one before has come. While one is on its way a plain timer waits for d: sleeps are what those
-// waits take.
+// transits are what n datagrams take, in order, each sent when the one before has come. While one is on its way a
+// plain timer waits for d: sleeps are what those waits take.
 func transits(t *testing.T, from, to *net.UDPConn, dest netip.AddrPort, n int, d time.Duration) (took, sleeps []time.Duration) {
 	t.Helper()
 	b, a := make([]byte, 64), newAlarm(t)
@@ -221,8 +223,9 @@ func transits(t *testing.T, from, to *net.UDPConn, dest netip.AddrPort, n int, d
 // off is by how much got differs from want, as a share of it.
 func off(got, want float64) float64 { return math.Abs(got-want) / want }
 
-// TestDelayIsRight: the delay of a way is never less than what was asked for, and beside what the way takes without any it is no more than 5 % longer than that,
-// or than a plain timer of that length takes on this machine at the same time.
+// TestDelayIsRight: the delay of a way is never less than what was asked for, and beside what the way takes without
+// any it is no more than 5 % longer than that, or than a plain timer of that length takes on this machine at the
+// same time.
 func TestDelayIsRight(t *testing.T) {
 	f := open(t, "pair")
 	a, b := socket(t, f, "n1"), socket(t, f, "n2")
@@ -234,7 +237,7 @@ func TestDelayIsRight(t *testing.T) {
 		change(t, f, "n1-n2", link.Faults{})
 		const n = 41
 		took, _ := transits(t, way.from, way.to, way.dest, 100, 0)
-		bare := took[len(took)/10] // a tenth is below: what the way takes when nobody else has the machine
+		bare := took[len(took)/10] // a tenth is below: the time without other load on the machine
 		for _, d := range []time.Duration{500 * time.Microsecond, 2 * time.Millisecond, 10 * time.Millisecond} {
 			change(t, f, "n1-n2", link.Faults{Delay: d})
 			right := false
@@ -257,7 +260,8 @@ func TestDelayIsRight(t *testing.T) {
 // tries is how often something is measured that others on the machine can disturb.
 const tries = 5
 
-// blast sends n datagrams of size bytes, numbered from first on, in groups of many about a millisecond apart: who is late does not make up for it.
+// blast sends n datagrams of size bytes, numbered from first on, in groups of many about a millisecond apart: who
+// is late does not make up for it.
 func blast(c *net.UDPConn, to netip.AddrPort, first, n, size, many int) {
 	b := make([]byte, size)
 	for i := range n {
@@ -269,7 +273,8 @@ func blast(c *net.UDPConn, to netip.AddrPort, first, n, size, many int) {
 	}
 }
 
-// numbers are the first numbers of the datagrams that come until none does for a while, with the times at which the kernel had the first and the last.
+// numbers are the first numbers of the datagrams that come until none does for a while, with the times at which the
+// kernel had the first and the last.
 func numbers(t testing.TB, c *net.UDPConn, quiet time.Duration) (got []uint32, first, last time.Time) {
 	t.Helper()
 	b := make([]byte, 65536)
@@ -300,7 +305,8 @@ func untilEntered(t *testing.T, f *Fabric, id string, before api.LinkStats, n in
 	return after
 }
 
-// TestLossIsRight: of what enters a link as much is lost as was asked for, within 5 %, and everything else arrives. Some frames are the kernels' own.
+// TestLossIsRight: of what enters a link as much is lost as was asked for, within 5 %, and everything else arrives.
+// Some frames are the kernels' own.
 func TestLossIsRight(t *testing.T) {
 	const n, own = 60000, 8
 	f := open(t, "pair")
@@ -325,8 +331,8 @@ func TestLossIsRight(t *testing.T) {
 	}
 }
 
-// TestRateIsRight: a line empties its queue with as many bits a second as asked for, within 5 %. All of them wait before the first may enter, so that it does
-// not depend on who sends.
+// TestRateIsRight: a line empties its queue with as many bits a second as asked for, within 5 %. All of them wait
+// before the first may enter, so that it does not depend on who sends.
 func TestRateIsRight(t *testing.T) {
 	f := open(t, "pair")
 	a, b := socket(t, f, "n1"), socket(t, f, "n2")
@@ -350,7 +356,8 @@ func TestRateIsRight(t *testing.T) {
 	}
 }
 
-// TestSameSeed: the same seed loses the same datagrams, whatever the kernels say beside; another seed others.
+// TestSameSeed: the same seed loses the same datagrams, for any other traffic of the kernels; another seed loses
+// others.
 func TestSameSeed(t *testing.T) {
 	fate := func(seed int) []uint32 {
 		f := open(t, fmt.Sprintf("seed: %d\nnodes: [n1, n2]\nswitches: [s]\nlinks: [{between: [n1, s], loss: 10%%}, {between: [s, n2], dup: 5%%, burst: 1%%/20%%}]", seed))
@@ -372,7 +379,8 @@ func TestSameSeed(t *testing.T) {
 	}
 }
 
-// TestProcessStays: no thread that stays in a node is the process' first, by whose namespace others take the process for one of the node's.
+// TestProcessStays: no thread that stays in a node is the process' first, by whose namespace others take the
+// process for one of the node's.
 func TestProcessStays(t *testing.T) {
 	const own = "/proc/self/ns/net"
 	before, err := os.Readlink(own)
@@ -388,7 +396,8 @@ func TestProcessStays(t *testing.T) {
 	}
 }
 
-// TestRemoved: a program that removes its node's interface costs the fabric one line in the log; the other nodes go on, and the loop sleeps when they do.
+// TestRemoved: a program that removes its node's interface costs the fabric one line in the log; the other nodes go
+// on, and the loop sleeps when they do.
 func TestRemoved(t *testing.T) {
 	f := open(t, "star")
 	f.mu.Lock()
@@ -413,7 +422,7 @@ func TestRemoved(t *testing.T) {
 	}
 }
 
-// lines is a writer that hands on each line, and drops what nobody takes.
+// lines is a writer that sends each line to a channel, and drops lines without a reader.
 type lines chan string
 
 func (l lines) Write(b []byte) (int, error) {

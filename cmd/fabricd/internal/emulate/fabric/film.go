@@ -11,26 +11,28 @@ import (
 	"gofabric/cmd/internal/capture"
 )
 
-// filmFrames is how many frames may wait to be written; more are left out and counted.
+// filmFrames is the number of frames that can wait for the file. Further ones are left out of the capture and
+// counted.
 const filmFrames = 8192
 
-// endTime is how long what waits at the end of a capture may take to be written.
+// endTime is the time to write the waiting frames at the end of a capture.
 const endTime = 10 * time.Second
 
-// Ends of a link at which frames are captured.
+// The end of a link at which frames are captured.
 const (
-	atSender   = "sent"    // all that enter the link
-	atReceiver = "arrived" // what comes out of it
+	atSender   = "sent"    // all frames that enter the link
+	atReceiver = "arrived" // frames that leave the link
 )
 
-// film is a capture of a link, written by a goroutine of its own: a slow disk loses frames of the capture, not of the fabric.
+// film is a capture of a link. A goroutine of its own writes it, so that a slow disk loses frames of the capture,
+// not of the fabric.
 type film struct {
 	name   string // of the file
 	point  string
 	frames chan shot
 	missed atomic.Uint64
 	done   chan struct{}
-	err    error // after done
+	err    error // valid after done
 	file   io.Closer
 
 	once sync.Once
@@ -42,7 +44,7 @@ type shot struct {
 	b    []byte
 }
 
-// newFilm begins a capture into w, which it closes.
+// newFilm starts a capture into w, and closes w at its end.
 func newFilm(name, point string, w io.WriteCloser, sides [2]string) *film {
 	m := &film{name: name, point: point, frames: make(chan shot, filmFrames), done: make(chan struct{}), file: w}
 	go m.develop(w, sides)
@@ -61,7 +63,7 @@ func (m *film) shoot(p *pipe, b []byte, point string) {
 	}
 }
 
-// develop writes what was recorded, and puts it on disk whenever nothing waits.
+// develop writes the recorded frames. It syncs the file whenever no frame waits.
 func (m *film) develop(w io.WriteCloser, sides [2]string) {
 	defer close(m.done)
 	out, err := capture.NewWriter(w, sides[:])
@@ -79,12 +81,12 @@ func (m *film) develop(w io.WriteCloser, sides [2]string) {
 	m.err = errors.Join(err, w.Close())
 }
 
-// end finishes the capture; nothing may be recorded any more.
+// end finishes the capture. Do not call shoot afterwards.
 func (m *film) end() error {
 	m.once.Do(func() { close(m.frames) })
 	select {
 	case <-m.done:
-	case <-time.After(endTime): // a pipe that nobody reads
+	case <-time.After(endTime): // a pipe without a reader
 		m.file.Close()
 		<-m.done
 	}

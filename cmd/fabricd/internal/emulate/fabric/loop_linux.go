@@ -10,25 +10,26 @@ import (
 )
 
 const (
-	// burst is how many frames are read from an interface before others have their turn.
+	// burst is the number of frames that are read from an interface before the next interface is served.
 	burst = 64
-	// spin is how long the loop looks again and again rather than sleep: a thread wakes up some ten microseconds late, and delays are to be right.
+	// spin is the time for which the loop polls instead of sleeping: a thread wakes up about ten microseconds late,
+	// which would distort delays.
 	spin = 60 * time.Microsecond
-	// events is how many ready descriptors one call tells of.
+	// events is the number of ready descriptors in one call.
 	events = 64
 )
 
 // loop moves frames until the fabric is closed.
 func (f *Fabric) loop() {
 	defer close(f.done)
-	_ = onThread(func() error { // nothing else is to run on a thread that goes first
-		_ = becomeFirst() // a favour
+	_ = onThread(func() error { // no other goroutine may run on a thread with real-time priority
+		_ = becomeFirst() // optional
 		f.move()
 		return nil
 	})
 }
 
-// move is the loop itself.
+// move is the loop.
 func (f *Fabric) move() {
 	w, err := newWatch(f.nodes, f.unplugged)
 	if err != nil {
@@ -53,7 +54,7 @@ func (f *Fabric) move() {
 	}
 }
 
-// unplugged says that a node has lost an interface for good.
+// unplugged logs that a node has lost an interface for good.
 func (f *Fabric) unplugged(face int) {
 	me := &f.net.faces[face]
 	node := &f.top.Nodes[me.node]
@@ -61,7 +62,7 @@ func (f *Fabric) unplugged(face int) {
 		"interface", node.Interfaces[me.index].Name)
 }
 
-// read takes frames from an interface and sends them on their way. It reports whether there may be more.
+// read reads frames from an interface and sends them. It reports whether there may be more.
 func (f *Fabric) read(face int) bool {
 	fd := f.nodes.taps[face]
 	timed := f.net.faces[face].out.link.Timed()
@@ -69,7 +70,7 @@ func (f *Fabric) read(face int) bool {
 	for range burst {
 		frame := f.net.room(face)
 		if frame == nil {
-			var waste [1]byte // what does not fit is gone
+			var waste [1]byte // receives frames without room, which are dropped
 			if _, err := unix.Read(fd, waste[:]); err != nil {
 				return false
 			}
@@ -79,7 +80,7 @@ func (f *Fabric) read(face int) bool {
 		n, err := unix.Read(fd, frame.B)
 		if err != nil {
 			f.net.pool.put(frame)
-			return false // EAGAIN, or the program in the node took the interface down
+			return false // EAGAIN, or a program in the node took the interface down
 		}
 		if timed {
 			f.net.now = mono.Now()
@@ -90,7 +91,7 @@ func (f *Fabric) read(face int) bool {
 	return true
 }
 
-// watch waits for frames, times and the end.
+// watch waits for frames, times and the end of the loop.
 type watch struct {
 	epoll, timer int
 	wake         int
@@ -99,10 +100,10 @@ type watch struct {
 	taps         []int
 	unplugged    func(face int)
 	events       [events]unix.EpollEvent
-	ready        []int // faces with frames
+	ready        []int // interfaces with frames
 }
 
-// newWatch watches the interfaces; unplugged is called once for each that is no more.
+// newWatch watches the interfaces. It calls unplugged once for each interface that was removed.
 func newWatch(ns *nodes, unplugged func(face int)) (w *watch, err error) {
 	w = &watch{epoll: -1, timer: -1, wake: ns.wake, ending: &ns.ending, taps: ns.taps, unplugged: unplugged}
 	defer func() {
@@ -130,13 +131,13 @@ func newWatch(ns *nodes, unplugged func(face int)) (w *watch, err error) {
 	return w, add(w.wake, isWake)
 }
 
-// What is ready when it is no interface.
+// The descriptors that are not interfaces.
 const (
 	isTimer = -1
 	isWake  = -2
 )
 
-// wait returns at the time at, or when frames are there. It reports false at the end.
+// wait returns at the time at, or when there are frames. It returns false at the end of the loop.
 func (w *watch) wait(at mono.Time) bool {
 	timeout := 0
 	if left := at.Sub(mono.Now()); left > spin {
@@ -156,14 +157,15 @@ func (w *watch) wait(at mono.Time) bool {
 		switch {
 		case e.Fd == isWake:
 			var count [8]byte
-			_, _ = unix.Read(w.wake, count[:]) // it is ready no more
+			_, _ = unix.Read(w.wake, count[:]) // resets the eventfd
 			if w.ending.Load() {
 				return false
 			}
 		case e.Fd == isTimer:
 			w.arm(0)
 		case e.Events&unix.EPOLLERR != 0:
-			// Only an interface that was removed is so (drivers/net/tun.c, tun_chr_poll), and stays so: it would be ready at each call.
+			// Only a removed interface reports this (tun_chr_poll in the kernel's drivers/net/tun.c). It does so
+			// for ever, and each call would return it.
 			_ = unix.EpollCtl(w.epoll, unix.EPOLL_CTL_DEL, w.taps[e.Fd], nil)
 			w.unplugged(int(e.Fd))
 		default:
@@ -173,7 +175,7 @@ func (w *watch) wait(at mono.Time) bool {
 	return true
 }
 
-// arm sets the timer, 0 for never; reading it is not needed, as setting it makes it not ready.
+// arm sets the timer, 0 for never. It need not be read: setting it makes it unready (timerfd_create(2)).
 func (w *watch) arm(d time.Duration) {
 	if d == 0 && !w.armed {
 		return

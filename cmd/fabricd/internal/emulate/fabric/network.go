@@ -9,10 +9,10 @@ import (
 	"gofabric/internal/queue"
 )
 
-// frameOverhead is what a frame has around its payload: Ethernet's header with a VLAN's tag.
+// frameOverhead is the size of a frame without its payload, in bytes: the Ethernet header with a VLAN tag.
 const frameOverhead = 14 + 4
 
-// network is what happens to frames between the nodes. It does no I/O and is guarded by its owner.
+// network moves frames between the nodes. It does no I/O. Its owner guards it.
 type network struct {
 	top      *topology.Topology
 	faces    []face
@@ -23,10 +23,10 @@ type network struct {
 
 	now     mono.Time
 	pool    pool
-	way     queue.Heap[mono.Time, *link.Frame] // frames that have not arrived
-	holding []*pipe                            // whose links hold frames back
+	way     queue.Heap[mono.Time, *link.Frame] // frames under way
+	holding []*pipe                            // links that hold frames back
 
-	deliver func(face int, b []byte) bool // hands a frame to a node; false: it had no room
+	deliver func(face int, b []byte) bool // delivers a frame to a node; false: the node had no room
 }
 
 // face is a node's interface.
@@ -42,15 +42,15 @@ type pipe struct {
 	number  int // index in network.pipes
 	id      int // of the link in the topology
 	to      end
-	tree    bool // floods pass here: no loops
+	tree    bool // floods use it: the tree has no loops
 	holding bool
-	film    *film // who captures
+	film    *film // its capture, or nil
 }
 
-// end is where a pipe leads: an interface, or a switch.
+// end is the far end of a pipe: an interface or a switch. The other one is -1.
 type end struct{ face, station int } // one of them is -1
 
-// newNetwork lays the cables.
+// newNetwork makes the links of a topology.
 func newNetwork(top *topology.Topology, deliver func(face int, b []byte) bool) *network {
 	n := &network{top: top, pool: newPool(top.MTU), deliver: deliver, switches: make([]station, len(top.Switches))}
 	stations := map[string]int{}
@@ -94,7 +94,7 @@ func newNetwork(top *topology.Topology, deliver func(face int, b []byte) bool) *
 	return n
 }
 
-// change changes the faults of a pipe, and when the frames arrive that wait for its line.
+// change changes the faults of a pipe, and the arrival of frames that wait for its line.
 func (n *network) change(now mono.Time, p *pipe, f link.Faults) {
 	again := p.link.Change(now, f)
 	if again == nil {
@@ -108,10 +108,10 @@ func (n *network) change(now mono.Time, p *pipe, f link.Faults) {
 	})
 }
 
-// back is the other direction of p.
+// back returns the other direction of p.
 func (n *network) back(p *pipe) *pipe { return n.pipes[p.number^1] }
 
-// room returns an empty frame for what comes from a face, or nil: then what comes is to be refused.
+// room returns an empty frame for a frame from an interface, or nil: then that frame is refused.
 func (n *network) room(from int) *link.Frame {
 	f := n.pool.take()
 	if f != nil {
@@ -120,10 +120,10 @@ func (n *network) room(from int) *link.Frame {
 	return f
 }
 
-// refuse counts a frame from a face that there was no room for.
+// refuse counts a frame from an interface that had no room.
 func (n *network) refuse(from int) { n.faces[from].out.link.Refused() }
 
-// send has a frame leave a node.
+// send sends a frame from a node.
 func (n *network) send(from int, f *link.Frame) {
 	n.enter(n.faces[from].out, f)
 }
@@ -142,7 +142,7 @@ func (n *network) enter(p *pipe, f *link.Frame) {
 	}
 }
 
-// Deliver is called by links: f arrives now, or later.
+// Deliver implements link.Out: f arrives now or later.
 func (n *network) Deliver(f *link.Frame) {
 	if f.At <= n.now {
 		n.arrive(f)
@@ -151,7 +151,7 @@ func (n *network) Deliver(f *link.Frame) {
 	n.way.Push(f.At, f)
 }
 
-// Copy is called by links.
+// Copy implements link.Out.
 func (n *network) Copy(f *link.Frame) *link.Frame {
 	twin := n.pool.take()
 	if twin == nil {
@@ -164,10 +164,10 @@ func (n *network) Copy(f *link.Frame) *link.Frame {
 	return twin
 }
 
-// Free is called by links.
+// Free implements link.Out.
 func (n *network) Free(f *link.Frame) { n.pool.put(f) }
 
-// arrive has a frame leave its pipe.
+// arrive handles a frame at the end of its pipe.
 func (n *network) arrive(f *link.Frame) {
 	p := n.pipes[f.Way]
 	if p.film != nil {
@@ -183,13 +183,13 @@ func (n *network) arrive(f *link.Frame) {
 	n.pool.put(f)
 }
 
-// advance has happen what is due.
+// advance handles all frames that are due.
 func (n *network) advance(now mono.Time) {
 	n.now = now
 	for n.way.Len() > 0 && n.way.MinKey() <= now {
 		n.arrive(n.way.Pop())
 	}
-	for i := 0; i < len(n.holding); i++ { // it grows when a frame goes on to a link that holds it back too
+	for i := 0; i < len(n.holding); i++ { // it grows if a frame continues on a link that holds it back, too
 		if p := n.holding[i]; p.link.Deadline() <= now {
 			p.link.Advance(now, n)
 		}
@@ -200,7 +200,7 @@ func (n *network) advance(now mono.Time) {
 	})
 }
 
-// deadline is when advance has something to do.
+// deadline returns the time at which advance must be called.
 func (n *network) deadline() mono.Time {
 	at := mono.Never
 	if n.way.Len() > 0 {

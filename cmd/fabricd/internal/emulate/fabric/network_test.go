@@ -103,7 +103,8 @@ func (l *lab) want(what string, want map[string]int) {
 	}
 }
 
-// TestReach: in every ready topology every interface reaches every other of its segment, once, and nobody else; a broadcast reaches all once.
+// TestReach: in every ready topology every interface reaches every other of its segment, once, and no others; a
+// broadcast reaches all once.
 func TestReach(t *testing.T) {
 	for _, name := range topology.Names() {
 		t.Run(name, func(t *testing.T) {
@@ -265,7 +266,7 @@ func TestLearnAnew(t *testing.T) {
 	reach("by another cable")
 }
 
-// TestPartition: groups do not reach each other, who is in none is in one more, and broadcasts stop too.
+// TestPartition: groups do not reach each other, nodes in no group are in one more, and broadcasts stop too.
 func TestPartition(t *testing.T) {
 	l := newLab(t, "star")
 	l.part([][]string{{"n1", "n2"}, {"n3"}})
@@ -324,7 +325,8 @@ func TestTime(t *testing.T) {
 	l.rest()
 }
 
-// TestFaster: what waits for a slow line is there soon when it becomes a fast one, in order, and other links' frames as before.
+// TestFaster: what waits for a slow line is there soon when it becomes a fast one, in order, and other links'
+// frames as before.
 func TestFaster(t *testing.T) {
 	l := newLab(t, "nodes: [a, b, c]\nlinks: [{between: [a, b], rate: 8kbit}, {between: [a, c], delay: 5ms}]")
 	begin, last := l.now, -1
@@ -376,7 +378,8 @@ func TestTurn(t *testing.T) {
 	}
 }
 
-// TestHeldTwice: a frame that one link let go because nothing overtook it, and that the next link holds back, is let go there too.
+// TestHeldTwice: a frame that one link let go because nothing overtook it, and that the next link holds back, is
+// let go there too.
 func TestHeldTwice(t *testing.T) {
 	l := newLab(t, "nodes: [a, b]\nswitches: [s]\nlinks: [{between: [a, s], reorder: 1}, {between: [s, b], reorder: 1}]")
 	l.say("a/eth0", "b/eth0", 0)

@@ -15,19 +15,19 @@ import (
 	"gofabric/cmd/fabricd/internal/emulate/topology"
 )
 
-// ringFrames is how many frames wait in an interface for the loop before the kernel throws some away: what a sender makes in a few milliseconds in which the
-// loop does not run.
+// ringFrames is the number of frames that wait in an interface for the loop before the kernel drops some: the
+// frames of a sender in a few milliseconds without the loop.
 const ringFrames = 8192
 
-// nodes are the namespaces and interfaces of a fabric.
+// nodes has the namespaces and interfaces of a fabric.
 type nodes struct {
 	net    *network
 	spaces []int             // descriptors of the namespaces, by node
 	taps   []int             // of the interfaces, by face
-	asks   []*netlink.Handle // of the namespaces, to ask about interfaces
+	asks   []*netlink.Handle // netlink sockets of the namespaces, for queries about interfaces
 	links  []int             // indices of the interfaces there, by face
 	wake   int               // an eventfd that wakes the loop
-	ending atomic.Bool       // the loop is to end
+	ending atomic.Bool       // the loop must end
 }
 
 // newNodes makes the namespaces, with all interfaces up.
@@ -48,14 +48,15 @@ func newNodes(n *network) (*nodes, error) {
 // add makes node i.
 func (ns *nodes) add(i int) error { return onThread(func() error { return ns.furnish(i) }) }
 
-// onThread runs work on a thread of its own, which may stay in a namespace or go before others: it is never unlocked, and ends with this call. Not the first thread: that one cannot end, and
-// its namespace is what the system takes for the whole process'.
+// onThread runs work on a thread of its own, which may remain in a namespace or have real-time priority: the thread
+// is never unlocked, and ends with this call. It does not use the process' first thread: that one cannot end, and
+// the system takes its namespace for that of the whole process.
 func onThread(work func() error) error {
 	result := make(chan error, 1)
 	go func() {
 		runtime.LockOSThread()
 		if unix.Gettid() == unix.Getpid() {
-			result <- onThread(work) // on another, as this one is taken
+			result <- onThread(work) // on another thread, as this is the first one
 			runtime.UnlockOSThread()
 			return
 		}
@@ -64,7 +65,7 @@ func onThread(work func() error) error {
 	return <-result
 }
 
-// furnish makes the namespace of node i around the calling thread, and its interfaces.
+// furnish makes the namespace of node i around the calling thread, with its interfaces.
 func (ns *nodes) furnish(i int) error {
 	if err := unix.Unshare(unix.CLONE_NEWNET); err != nil {
 		return fmt.Errorf("no network namespace: %w", err)
@@ -95,13 +96,13 @@ func (ns *nodes) furnish(i int) error {
 	return nil
 }
 
-// settle tells the namespace's kernel not to send what nobody asked for, nor to wait for it, and lets everybody ping. Where the system does not have a
-// setting, or does not allow it, nodes work without.
+// settle configures the kernel of the namespace: it sends no unsolicited packets, does not wait for duplicate
+// address detection, and lets all users ping. Nodes work without a setting that the system lacks or forbids.
 func settle() {
 	for _, s := range [][2]string{
 		{"net/ipv6/conf/default/accept_dad", "0"},
 		{"net/ipv6/conf/default/router_solicitations", "0"},
-		{"net/ipv4/ping_group_range", "0 0"}, // all that a user namespace has
+		{"net/ipv4/ping_group_range", "0 0"}, // the only group of the user namespace
 		{"net/ipv4/ping_group_range", "0 2147483647"},
 	} {
 		_ = os.WriteFile("/proc/sys/"+s[0], []byte(s[1]), 0)
@@ -133,7 +134,7 @@ func (ns *nodes) plug(face *topology.Interface) error {
 	}
 	for _, p := range face.Addresses {
 		a := &netlink.Addr{IPNet: &net.IPNet{IP: p.Addr().AsSlice(), Mask: net.CIDRMask(p.Bits(), p.Addr().BitLen())}, Flags: unix.IFA_F_NODAD}
-		if err := netlink.AddrAdd(l, a); err != nil && !(p.Addr().Is6() && errors.Is(err, unix.EACCES)) { // EACCES: IPv6 is switched off
+		if err := netlink.AddrAdd(l, a); err != nil && !(p.Addr().Is6() && errors.Is(err, unix.EACCES)) { // EACCES: IPv6 is disabled
 			return fail("address "+p.String(), err)
 		}
 	}
@@ -143,7 +144,8 @@ func (ns *nodes) plug(face *topology.Interface) error {
 	return ns.introduce(l, face)
 }
 
-// introduce notes the neighbours: no address resolution, whose frames would be lost as others are, and shift what a seed does.
+// introduce adds permanent neighbour entries (ip-neighbour(8)). Frames of address resolution could be lost, too,
+// and would shift the effects of a seed.
 func (ns *nodes) introduce(l netlink.Link, face *topology.Interface) error {
 	for i := range ns.net.faces {
 		other := &ns.net.faces[i]
@@ -179,34 +181,35 @@ func openTap(name string) (int, error) {
 	return fd, nil
 }
 
-// carrier plugs an interface's cable in or out.
+// carrier sets or removes the carrier of an interface.
 func (ns *nodes) carrier(face int, on bool) {
 	v := 0
 	if on {
 		v = 1
 	}
-	_ = unix.IoctlSetPointerInt(ns.taps[face], unix.TUNSETCARRIER, v) // a kernel before 5.0 does not know it: frames are lost all the same
+	_ = unix.IoctlSetPointerInt(ns.taps[face], unix.TUNSETCARRIER, v) // kernels before 5.0 do not have it: frames are lost anyway
 }
 
-// overruns is how many frames a node sent that its interface had no room for: the loop did not run, or the node sends faster than it can.
+// overruns returns the number of frames that a node sent and its interface had no room for: the loop did not run,
+// or the node sends faster than the loop reads.
 func (ns *nodes) overruns(face int) uint64 {
 	l, err := ns.asks[ns.net.faces[face].node].LinkByIndex(ns.links[face])
 	if err != nil || l.Attrs().Statistics == nil {
-		return 0 // a program in the node has taken the interface away
+		return 0 // a program in the node has removed the interface
 	}
 	return l.Attrs().Statistics.TxDropped
 }
 
-// write hands a frame to the kernel of a node.
+// write writes a frame to the kernel of a node.
 func (ns *nodes) write(face int, b []byte) bool {
 	_, err := unix.Write(ns.taps[face], b)
 	return err == nil
 }
 
-// file is the path by which processes that may look into this one enter node i.
+// file returns the path of node i's namespace, for processes that may access this process.
 func (ns *nodes) file(i int) string { return fmt.Sprintf("/proc/%d/fd/%d", os.Getpid(), ns.spaces[i]) }
 
-// pid is the process that holds the namespaces.
+// pid returns the process that holds the namespaces.
 func (ns *nodes) pid() int { return os.Getpid() }
 
 // stop ends the loop.
@@ -215,13 +218,13 @@ func (ns *nodes) stop() {
 	ns.nudge()
 }
 
-// nudge has the loop look what is due.
+// nudge makes the loop check the deadlines.
 func (ns *nodes) nudge() {
 	one := binary.NativeEndian.AppendUint64(nil, 1)
-	_, _ = unix.Write(ns.wake, one) // it fails only when the loop has not seen 2^64 others, eventfd(2)
+	_, _ = unix.Write(ns.wake, one) // it only fails if the counter overflows (eventfd(2))
 }
 
-// close gives everything back.
+// close frees all resources.
 func (ns *nodes) close() error {
 	var errs []error
 	for _, fd := range append(append([]int{}, ns.taps...), ns.spaces...) {

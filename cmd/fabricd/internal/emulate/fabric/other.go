@@ -7,7 +7,7 @@ import (
 	"os"
 )
 
-// nodes need Linux.
+// nodes exist on Linux only.
 type nodes struct{}
 
 func newNodes(*network) (*nodes, error) {

@@ -2,13 +2,13 @@ package fabric
 
 import "gofabric/cmd/fabricd/internal/emulate/link"
 
-// maxMemory is what frames on their way may take, bytes: 0.1 s of 10 Gbit/s.
+// maxMemory bounds the memory of frames under way, in bytes: 0.1 s of 10 Gbit/s.
 const maxMemory = 128 << 20
 
-// pool has frames to use again, and bounds how many there are.
+// pool reuses frames and bounds their number.
 type pool struct {
 	size int // bytes of a frame
-	left int // that may still be made
+	left int // number of frames that may still be made
 	free []*link.Frame
 }
 
@@ -17,7 +17,7 @@ func newPool(mtu int) pool {
 	return pool{size: size, left: maxMemory / size}
 }
 
-// take returns a frame with room for the largest, or nil when all are on their way.
+// take returns a frame with room for the largest one, or nil if all are under way.
 func (p *pool) take() *link.Frame {
 	if n := len(p.free); n > 0 {
 		f := p.free[n-1]

@@ -10,13 +10,14 @@ import (
 )
 
 const (
-	// endTimeout is how long programs in nodes may take to end when they are asked to.
+	// endTimeout is the time that programs in nodes have to end after SIGTERM.
 	endTimeout = 2 * time.Second
-	// endPoll is how often is looked whether they have.
+	// endPoll is the interval of checks for their end.
 	endPoll = 10 * time.Millisecond
 )
 
-// EndPrograms ends all processes in network namespaces, which are named as in /proc/PID/ns/net: SIGTERM, and SIGKILL for who does not listen.
+// EndPrograms ends all processes in network namespaces, which are named as in /proc/PID/ns/net. It sends SIGTERM,
+// and SIGKILL to processes that remain.
 func EndPrograms(spaces map[string]bool) {
 	if signal(spaces, unix.SIGTERM) == 0 {
 		return
@@ -27,11 +28,11 @@ func EndPrograms(spaces map[string]bool) {
 		}
 	}
 	for end := time.Now().Add(endTimeout); signal(spaces, unix.SIGKILL) > 0 && time.Now().Before(end); time.Sleep(endPoll) {
-		continue // a program may have started another meanwhile
+		continue // a program may have started another process meanwhile
 	}
 }
 
-// Spaces returns descriptors of the nodes' namespaces, which are the caller's to close.
+// Spaces returns descriptors of the nodes' namespaces. The caller must close them.
 func (f *Fabric) Spaces() (files []*os.File, err error) {
 	for i, fd := range f.nodes.spaces {
 		n, err := unix.FcntlInt(uintptr(fd), unix.F_DUPFD_CLOEXEC, 0)
@@ -43,7 +44,7 @@ func (f *Fabric) Spaces() (files []*os.File, err error) {
 	return files, nil
 }
 
-// endPrograms ends all processes in nodes, those too that programs left behind.
+// endPrograms ends all processes in nodes, including those that programs left behind.
 func (ns *nodes) endPrograms() {
 	spaces := map[string]bool{}
 	for _, fd := range ns.spaces {
@@ -54,7 +55,7 @@ func (ns *nodes) endPrograms() {
 	EndPrograms(spaces)
 }
 
-// signal sends a signal to all processes in namespaces, and returns how many there are.
+// signal sends a signal to all processes in namespaces, and returns their number.
 func signal(spaces map[string]bool, s unix.Signal) (n int) {
 	entries, err := os.ReadDir("/proc")
 	if err != nil {
@@ -68,7 +69,8 @@ func signal(spaces map[string]bool, s unix.Signal) (n int) {
 	return n
 }
 
-// tell sends a signal to a process if it is in one of the namespaces. The descriptor makes sure that it is the one that was looked at.
+// tell sends a signal to a process if it is in one of the namespaces. A pidfd makes sure that the process is the
+// one that was checked.
 func tell(pid int, spaces map[string]bool, s unix.Signal) bool {
 	path := fmt.Sprintf("/proc/%d/ns/net", pid)
 	if name, err := os.Readlink(path); err != nil || !spaces[name] {

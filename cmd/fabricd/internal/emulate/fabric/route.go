@@ -1,7 +1,8 @@
 package fabric
 
-// route finds the ways through the switches over the links that are up: all shortest ones for frames to interfaces, and a tree for the rest, so that cables
-// that form a ring do not make floods endless. What switches learned is forgotten.
+// route computes the ways through the switches over the links that are up: all shortest ones for frames to
+// interfaces, and a spanning tree for the others, so that rings of links do not make floods endless. Switches
+// forget the addresses that they have learned.
 func (n *network) route() {
 	for i := range n.switches {
 		n.switches[i].next = make([][]*pipe, len(n.switches))
@@ -29,7 +30,7 @@ func (n *network) route() {
 	}
 }
 
-// distances are the numbers of links from each switch to one, -1 where no way leads.
+// distances returns the numbers of links from each switch to one, -1 if there is no way.
 func (n *network) distances(to int) []int {
 	d := make([]int, len(n.switches))
 	for i := range d {
@@ -48,7 +49,7 @@ func (n *network) distances(to int) []int {
 	return d
 }
 
-// grow makes the tree of the switches that are connected with one.
+// grow makes the tree of the switches that are connected with root.
 func (n *network) grow(root int, seen []bool) {
 	seen[root] = true
 	for queue := []int{root}; len(queue) > 0; queue = queue[1:] {

@@ -11,8 +11,9 @@ import (
 	"gofabric/cmd/fabricd/internal/emulate/link"
 )
 
-// BenchmarkSwitch is how much goes through one switch: datagrams from one node to another as fast as the sender can, those that arrive counted. The sender has
-// its kernel cut large writes into datagrams (UDP_SEGMENT), so that it leaves the machine to the fabric; b.N counts them.
+// BenchmarkSwitch is how much goes through one switch: datagrams from one node to another as fast as the sender
+// can, those that arrive counted. The sender has its kernel cut large writes into datagrams (UDP_SEGMENT), so that
+// it leaves the machine to the fabric; b.N counts them.
 func BenchmarkSwitch(b *testing.B) {
 	for _, c := range []struct {
 		name   string

@@ -6,20 +6,23 @@ import (
 	"gofabric/cmd/fabricd/internal/emulate/link"
 )
 
-// The frames' path through switches. Addresses are looked at as bytes: a decoder would cost more than all the rest.
+// This file has the path of frames through switches. It reads addresses as bytes: a decoder would cost more than
+// the rest of the path.
 
-// maxLearned is how many addresses a switch learns, of stations behind nodes' interfaces (bridges, containers).
+// maxLearned is the largest number of addresses that a switch learns, of stations behind nodes' interfaces
+// (bridges, containers).
 const maxLearned = 4096
 
 // station is a switch.
 type station struct {
-	ports   []*pipe   // away from it
-	next    [][]*pipe // ways of the same length to each switch, nil: none
+	ports   []*pipe   // leading away from it
+	next    [][]*pipe // shortest ways to each switch, nil if there is none
 	learned map[[6]byte]*pipe
-	lost    uint64 // frames that no way leads on for
+	lost    uint64 // frames without a way
 }
 
-// macPrefix begins the addresses of nodes' interfaces; the number of the interface follows. Bit 1 of the first byte: an address of our own making.
+// macPrefix is the prefix of the addresses of nodes' interfaces. The interface's number follows. Bit 1 of the first
+// byte marks a locally administered address (IEEE 802).
 var macPrefix = [4]byte{0x02, 0xfa, 0xb0, 0x00}
 
 // macOf returns the address of an interface.
@@ -40,7 +43,7 @@ func (n *network) faceOf(mac []byte) int {
 	return -1
 }
 
-// forward sends on a frame that came to s through the pipe from.
+// forward forwards a frame that arrived at s through the pipe from.
 func (n *network) forward(s *station, from *pipe, f *link.Frame) {
 	if len(f.B) < 14 {
 		s.lost++
@@ -68,7 +71,7 @@ func (n *network) forward(s *station, from *pipe, f *link.Frame) {
 	n.flood(s, from, f)
 }
 
-// learn notes where a station that is not a node's interface is, on the tree, where floods are the way to it.
+// learn records the port of a station that is not a node's interface. The tree leads to it, as floods use the tree.
 func (n *network) learn(s *station, from *pipe, b []byte) {
 	if b[6]&1 != 0 || n.faceOf(b[6:]) >= 0 || !from.tree {
 		return
@@ -79,7 +82,7 @@ func (n *network) learn(s *station, from *pipe, b []byte) {
 	s.learned[[6]byte(b[6:])] = n.back(from)
 }
 
-// flood sends a frame wherever the tree leads, but not back.
+// flood sends a frame along the tree in all directions except back.
 func (n *network) flood(s *station, from *pipe, f *link.Frame) {
 	for _, p := range s.ports {
 		if !p.tree || p.number == from.number^1 {
@@ -95,7 +98,8 @@ func (n *network) flood(s *station, from *pipe, f *link.Frame) {
 	n.pool.put(f)
 }
 
-// towards returns the pipe that leads from s to an interface: one of those of the same length, the same for all frames of a flow.
+// towards returns the pipe that leads from s to an interface. Among several of the same length, all frames of a
+// flow use the same (ECMP, RFC 2992).
 func (n *network) towards(s *station, to int, b []byte) *pipe {
 	last := n.back(n.faces[to].out) // into the interface
 	at := n.faces[to].out.to.station
@@ -115,7 +119,8 @@ func (n *network) towards(s *station, to int, b []byte) *pipe {
 	}
 }
 
-// flowHash is the same for all frames of a flow: addresses and, of whole IP packets without options or extension headers, protocol and ports.
+// flowHash returns the same value for all frames of a flow. It hashes the addresses and, of unfragmented IP packets
+// without options or extension headers, protocol and ports.
 func flowHash(b []byte, seed uint64) uint64 {
 	h := seed ^ 0xcbf29ce484222325
 	mix := func(part []byte) {
@@ -128,7 +133,7 @@ func flowHash(b []byte, seed uint64) uint64 {
 	case binary.BigEndian.Uint16(b[12:]) == 0x0800 && len(b) >= 38 && b[14] == 0x45:
 		mix(b[23:24])
 		mix(b[26:34])
-		if binary.BigEndian.Uint16(b[20:])&0x3fff == 0 && hasPorts(b[23]) { // no fragment
+		if binary.BigEndian.Uint16(b[20:])&0x3fff == 0 && hasPorts(b[23]) { // not a fragment
 			mix(b[34:38])
 		}
 	case binary.BigEndian.Uint16(b[12:]) == 0x86dd && len(b) >= 58:
@@ -141,6 +146,6 @@ func flowHash(b []byte, seed uint64) uint64 {
 	return h ^ h>>32
 }
 
-// hasPorts reports whether the packets of a protocol begin with two ports: TCP, UDP. In those of others there is something else, which differs from packet to packet: the
-// checksum of ICMP, the offset of IPv6' fragments.
+// hasPorts reports whether the packets of a protocol begin with two ports: TCP, UDP. The first bytes of others
+// differ from packet to packet, such as the checksum of ICMP and the offset of IPv6 fragments.
 func hasPorts(protocol byte) bool { return protocol == 6 || protocol == 17 }

@@ -21,7 +21,8 @@ func frame6(to, protocol byte, rest ...byte) []byte {
 	return append(append(b, rest...), make([]byte, 16)...)
 }
 
-// TestFlowHash: frames of one flow take one way, or they would overtake each other, and those of different flows do not all.
+// TestFlowHash: frames of one flow take one way, or they would overtake each other, and those of different flows do
+// not all.
 func TestFlowHash(t *testing.T) {
 	const tcp, udp, icmp, fragment, icmp6 = 6, 17, 1, 44, 58
 	same := map[string][2][]byte{

@@ -2,7 +2,7 @@ package link
 
 import "math/bits"
 
-// The kinds of chance: each frame has one number for each.
+// The random decisions. Each frame has one number for each.
 const (
 	byLoss = iota
 	byBurst
@@ -15,10 +15,11 @@ const (
 	kinds
 )
 
-// chance is the luck of one frame.
+// chance has the random numbers of one frame.
 type chance struct{ seed, number uint64 }
 
-// draw returns 64 evenly spread bits: the finalizer of SplitMix64 (Steele, Lea, Flood: Fast splittable pseudorandom number generators, 2014).
+// draw returns 64 uniform bits: the finalizer of SplitMix64 (Steele, Lea, Flood: Fast splittable pseudorandom
+// number generators, 2014).
 func (c chance) draw(kind uint64) uint64 {
 	z := c.seed + (c.number*kinds+kind+1)*0x9e3779b97f4a7c15
 	z = (z ^ z>>30) * 0xbf58476d1ce4e5b9
@@ -26,7 +27,7 @@ func (c chance) draw(kind uint64) uint64 {
 	return z ^ z>>31
 }
 
-// happens reports whether what has probability p does.
+// happens reports whether an event of probability p happens.
 func (c chance) happens(kind uint64, p float64) bool {
 	return p > 0 && float64(c.draw(kind)>>11) < p*(1<<53)
 }

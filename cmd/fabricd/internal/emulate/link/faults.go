@@ -6,13 +6,13 @@ import (
 )
 
 const (
-	// DefaultQueue is how many frames wait in front of a line, as in Linux (txqueuelen).
+	// DefaultQueue is the default length of the queue before a line, in frames, as in Linux (txqueuelen).
 	DefaultQueue = 1000
-	// maxDelay bounds delay and jitter: every frame on the way is memory.
+	// maxDelay bounds delay and jitter, because every frame under way needs memory.
 	maxDelay = time.Minute
-	// maxQueue bounds queues, frames.
+	// maxQueue bounds queues, in frames.
 	maxQueue = 1 << 20
-	// maxRate keeps times in range, bits per second.
+	// maxRate keeps times in range. It is in bits per second.
 	maxRate = 1e12
 )
 
@@ -20,28 +20,28 @@ const (
 type Faults struct {
 	Loss    float64 // probability that a frame is lost
 	Burst   Burst
-	Dup     float64 // that it comes twice
-	Reorder float64 // that one to three later frames overtake it
-	Corrupt float64 // that one bit behind its Ethernet header is turned over
+	Dup     float64 // probability that it arrives twice
+	Reorder float64 // probability that one to three later frames overtake it
+	Corrupt float64 // probability that one bit behind its Ethernet header is flipped
 
 	Delay  time.Duration // on the way
-	Jitter time.Duration // more delay, up to this much, evenly spread; frames overtake each other
+	Jitter time.Duration // additional delay, uniform up to this value; frames overtake each other
 
-	Rate       float64 // of the line, bits per second of Ethernet frames without check sequence and gaps; 0: no limit, no queue
+	Rate       float64 // of the line, in bits per second of Ethernet frames without check sequence and gaps; 0: no limit, no queue
 	Queue      int     // frames that may wait for the line; 0: DefaultQueue
 	QueueBytes int     // bytes that may wait for the line; 0: as many as Queue allows
-	ECN        int     // frames in the queue from which on frames that can be are marked (RFC 3168); 0: never
+	ECN        int     // length of the queue, in frames, from which on ECN-capable frames are marked (RFC 3168); 0: never
 }
 
-// Burst makes losses come in bursts: the model of Gilbert and Elliott. The link is in a good state, in which Faults.Loss applies, or in a bad one;
-// for frames to groups by themselves.
+// Burst makes losses come in bursts, by the model of Gilbert and Elliott. The link is in a good state, in which
+// Faults.Loss applies, or in a bad one. Frames to groups have a state of their own.
 type Burst struct {
-	Enter float64 // probability that a frame finds the good state turned bad
-	Leave float64 // probability that a frame finds the bad state turned good
+	Enter float64 // probability that the good state turns bad, at each frame
+	Leave float64 // probability that the bad state turns good, at each frame
 	Loss  float64 // probability that a frame is lost in the bad state
 }
 
-// Check says what is wrong with f.
+// Check returns the reason why f is invalid, or nil.
 func (f *Faults) Check() error {
 	for _, p := range []struct {
 		name string
@@ -78,14 +78,14 @@ func (f *Faults) Check() error {
 
 // Stats counts what happened to frames on a Link.
 type Stats struct {
-	Frames     uint64 // that came into the link
+	Frames     uint64 // that entered the link
 	Bytes      uint64 // of these frames
-	Lost       uint64 // by chance
+	Lost       uint64 // at random
 	Dropped    uint64 // because the queue, or the fabric's memory, was full
 	Cut        uint64 // because the link was down or between the sides of a partition
 	Marked     uint64 // by ECN
 	Duplicated uint64
 	Reordered  uint64 // overtaken on purpose
 	Corrupted  uint64
-	Queue      int // frames in the queue now
+	Queue      int // frames in the queue at present
 }

@@ -6,12 +6,12 @@ import (
 	"gofabric/internal/mono"
 )
 
-// line is a cable of limited rate with the queue in front of it: when each frame that waits will have left.
+// line is a cable of limited rate with its queue: for each waiting frame it has the time at which it leaves.
 type line struct {
-	busy  float64 // until when it is, nanoseconds: exact, so that rates of many small frames are
+	busy  float64 // end of the last transmission in nanoseconds; fractions make the rate of many small frames exact
 	ring  []departure
-	head  int // index of the first that waits
-	bytes int // that wait
+	head  int // index of the first waiting frame
+	bytes int // bytes in the queue
 }
 
 type departure struct {
@@ -19,7 +19,7 @@ type departure struct {
 	size int
 }
 
-// leave forgets the frames that have left by now.
+// leave removes the frames that have left by now.
 func (l *line) leave(now mono.Time) {
 	for l.head < len(l.ring) && l.ring[l.head].at <= now {
 		l.bytes -= l.ring[l.head].size
@@ -30,14 +30,14 @@ func (l *line) leave(now mono.Time) {
 	}
 }
 
-// waiting is how many frames wait, the one that is being sent among them.
+// waiting returns the number of waiting frames. It includes the frame in transmission.
 func (l *line) waiting() int { return len(l.ring) - l.head }
 
 // enter adds a frame to the queue and returns when its last bit leaves.
 func (l *line) enter(now mono.Time, size int, rate float64) mono.Time {
 	l.busy = max(l.busy, float64(now)) + float64(size)*8*float64(time.Second)/rate
 	at := mono.Time(l.busy)
-	if len(l.ring) == cap(l.ring) && l.head >= len(l.ring)/2 { // make room at the end rather than grow
+	if len(l.ring) == cap(l.ring) && l.head >= len(l.ring)/2 { // move the frames to the front instead of growing
 		n := copy(l.ring, l.ring[l.head:])
 		l.ring, l.head = l.ring[:n], 0
 	}
@@ -46,10 +46,10 @@ func (l *line) enter(now mono.Time, size int, rate float64) mono.Time {
 	return at
 }
 
-// isBusy reports whether something waits.
+// isBusy reports whether a frame waits.
 func (l *line) isBusy(now mono.Time) bool { return l.busy > float64(now) }
 
-// again has what waits leave at other times: what is left until then, times ratio.
+// again rescales the times of waiting frames: their remaining time is multiplied by ratio.
 func (l *line) again(now mono.Time, ratio float64, at func(mono.Time) mono.Time) {
 	l.busy = float64(now) + (l.busy-float64(now))*ratio
 	for i := l.head; i < len(l.ring); i++ {

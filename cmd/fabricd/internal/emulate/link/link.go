@@ -7,38 +7,38 @@ import (
 )
 
 const (
-	// holdMax is how long a frame is held back at most when none comes to overtake it.
+	// holdMax is the longest time for which a frame is held back if no frame overtakes it.
 	holdMax = time.Millisecond
-	// heldMax is how many are held back at the same time.
+	// heldMax is the largest number of frames that are held back at the same time.
 	heldMax = 8
-	// overtakers is how many frames overtake one that is held back, at most.
+	// overtakers is the largest number of frames that overtake one.
 	overtakers = 3
-	// header is the length of an Ethernet header: a corrupted frame still reaches whom it was for.
+	// header is the length of an Ethernet header, in bytes: a corrupted frame still reaches its destination.
 	header = 14
 )
 
-// Link is one direction of an emulated cable. It is guarded by its owner.
+// Link is one direction of an emulated cable. Its owner guards it.
 type Link struct {
 	faults Faults
 	down   bool
 	seed   uint64
-	to     [2]stream // to nodes, and to groups: what kernels send to groups by themselves leaves the fate of the rest as it is
+	to     [2]stream // frames to nodes, and frames to groups: kernels send the latter by themselves, which must not change the fate of the rest
 	line   line
 	held   []hold
 	stats  Stats
 }
 
-// stream is the frames that share their luck.
+// stream is a sequence of frames with random numbers of its own.
 type stream struct {
-	next uint64 // the number of the next one
-	bad  bool   // the state of the burst model
+	next uint64 // number of the next frame
+	bad  bool   // state of the burst model
 }
 
-// hold is a frame that waits to be overtaken.
+// hold is a frame that waits for others to overtake it.
 type hold struct {
 	f    *Frame
-	left int       // by how many more
-	at   mono.Time // when it goes on all the same
+	left int       // number of frames that still have to overtake it
+	at   mono.Time // time at which it leaves in any case
 }
 
 // New returns a perfect link. Links with the same seed and different streams behave differently.
@@ -46,7 +46,7 @@ func New(seed, stream uint64) *Link {
 	return &Link{seed: chance{seed, stream}.draw(0)}
 }
 
-// Set sets the faults, which Check has approved, of a link that nothing is on.
+// Set sets the faults of a link without frames. Check must have accepted them.
 func (l *Link) Set(f Faults) {
 	if f.Burst == (Burst{}) {
 		l.to[0].bad, l.to[1].bad = false, false
@@ -54,8 +54,9 @@ func (l *Link) Set(f Faults) {
 	l.faults = f
 }
 
-// Change changes the faults at the time now. Frames on the way stay as they are, but those that still wait for the line leave it at the new rate: a slow line
-// that is made fast again is fast. It returns when a frame leaves that was to leave at a later time than now, or nil if that stays.
+// Change changes the faults at the time now. Frames under way do not change, except that frames that wait for the
+// line leave it at the new rate: a slow line that becomes fast is fast at once. It returns a function that converts
+// the time at which a frame leaves, for times later than now, or nil if they do not change.
 func (l *Link) Change(now mono.Time, f Faults) (again func(left mono.Time) mono.Time) {
 	old := l.faults.Rate
 	l.Set(f)
@@ -82,7 +83,7 @@ func (l *Link) Change(now mono.Time, f Faults) (again func(left mono.Time) mono.
 // Faults returns the settings.
 func (l *Link) Faults() Faults { return l.faults }
 
-// SetDown cuts the link, or mends it.
+// SetDown cuts the link, or restores it.
 func (l *Link) SetDown(down bool) { l.down = down }
 
 // Down reports whether the link is cut.
@@ -96,13 +97,13 @@ func (l *Link) Stats(now mono.Time) Stats {
 	return s
 }
 
-// Timed reports whether frames take time, so that Send needs the exact one.
+// Timed reports whether frames take time, so that Send needs the exact time.
 func (l *Link) Timed() bool {
 	f := &l.faults
 	return f.Rate > 0 || f.Delay > 0 || f.Jitter > 0 || f.Reorder > 0
 }
 
-// Send has f enter the link at now. cut says that a partition lies between its sender and its receiver.
+// Send sends f on the link at now. cut says that a partition separates its sender and its receiver.
 func (l *Link) Send(now mono.Time, f *Frame, cut bool, out Out) {
 	s, seed := &l.to[0], l.seed
 	if f.group() {
@@ -133,7 +134,7 @@ func (l *Link) Send(now mono.Time, f *Frame, cut bool, out Out) {
 // Refused counts a frame that the owner had no memory for.
 func (l *Link) Refused() { l.stats.Dropped++ }
 
-// queue has f wait for the line. It reports false when too many do.
+// queue adds f to the queue of the line. It returns false if the queue is full.
 func (l *Link) queue(now mono.Time, f *Frame) bool {
 	l.line.leave(now)
 	frames, bytes := l.line.waiting(), l.line.bytes
@@ -151,7 +152,7 @@ func (l *Link) queue(now mono.Time, f *Frame) bool {
 	return true
 }
 
-// loses reports whether the frame is lost by chance.
+// loses reports whether the frame is lost at random.
 func (l *Link) loses(s *stream, luck chance) bool {
 	b := &l.faults.Burst
 	if *b == (Burst{}) {
@@ -170,7 +171,7 @@ func (l *Link) loses(s *stream, luck chance) bool {
 	return luck.happens(byLoss, l.faults.Loss)
 }
 
-// carry takes f along the way to the far end, and returns when it is there.
+// carry moves f to the far end, and returns the time of its arrival.
 func (l *Link) carry(now mono.Time, f *Frame, luck chance, out Out) mono.Time {
 	if luck.happens(byCorrupt, l.faults.Corrupt) && len(f.B) > header {
 		bit := luck.below(byBit, uint64(len(f.B)-header)*8)
@@ -190,7 +191,7 @@ func (l *Link) carry(now mono.Time, f *Frame, luck chance, out Out) mono.Time {
 	}
 	if luck.happens(byReorder, l.faults.Reorder) && len(l.held) < heldMax {
 		l.stats.Reordered++
-		// One more than those that are to overtake it: overtake counts this frame too.
+		// One more than the number of overtakers, because overtake counts this frame, too.
 		l.held = append(l.held, hold{f, 2 + int(luck.draw(byReorder)%overtakers), now.Add(holdMax)})
 		return at
 	}
@@ -198,7 +199,7 @@ func (l *Link) carry(now mono.Time, f *Frame, luck chance, out Out) mono.Time {
 	return at
 }
 
-// overtake counts a frame that arrives at the time at, and has those follow it that enough have overtaken.
+// overtake counts a frame that arrives at the time at. Held frames that enough frames have overtaken follow it.
 func (l *Link) overtake(at mono.Time, out Out) {
 	kept := l.held[:0]
 	for _, h := range l.held {
@@ -213,7 +214,7 @@ func (l *Link) overtake(at mono.Time, out Out) {
 	l.held = kept
 }
 
-// Deadline is when Advance has something to do.
+// Deadline returns the time at which Advance must be called.
 func (l *Link) Deadline() mono.Time {
 	at := mono.Never
 	for _, h := range l.held {
@@ -222,7 +223,7 @@ func (l *Link) Deadline() mono.Time {
 	return at
 }
 
-// Advance lets go the frames that nothing came to overtake.
+// Advance releases frames that no frame came to overtake.
 func (l *Link) Advance(now mono.Time, out Out) {
 	kept := l.held[:0]
 	for _, h := range l.held {

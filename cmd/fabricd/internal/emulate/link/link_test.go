@@ -128,7 +128,8 @@ func TestBursts(t *testing.T) {
 	}
 }
 
-// TestSeed: the same seed does the same, another something else; a change on the way, a fault more, or a frame to a group, leaves the fate of the rest.
+// TestSeed: the same seed does the same, another something else; a change on the way, a fault more, or a frame to a
+// group, leaves the fate of the rest.
 func TestSeed(t *testing.T) {
 	fates := func(seed uint64, faults Faults, change func(l *Link, w *wire, i int)) map[int]bool {
 		l, w := New(seed, 1), &wire{}
@@ -287,7 +288,7 @@ func TestLine(t *testing.T) {
 	}
 }
 
-// TestCut: what comes while the link is down, or parted, is lost and counted.
+// TestCut: frames on a link that is down or parted are lost and counted.
 func TestCut(t *testing.T) {
 	l, w := New(1, 1), &wire{}
 	l.Send(1, frame(0, 64), true, w)
@@ -323,7 +324,7 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// TestAllocs: a link allocates nothing, whatever happens on it.
+// TestAllocs: a link allocates nothing, with any faults.
 func TestAllocs(t *testing.T) {
 	l := New(1, 1)
 	l.Set(Faults{Loss: 0.1, Dup: 0.1, Reorder: 0.1, Corrupt: 0.1, Jitter: 5, Rate: 1e9, Burst: Burst{0.1, 0.1, 0.1}, ECN: 1})
@@ -359,7 +360,8 @@ func BenchmarkSend(b *testing.B) {
 	}
 }
 
-// TestRateChanges: what waits for a line whose rate changes leaves it at the new rate, in order, and what comes later behind it.
+// TestRateChanges: what waits for a line whose rate changes leaves it at the new rate, in order, and what comes
+// later behind it.
 func TestRateChanges(t *testing.T) {
 	const begin = mono.Time(1)
 	for _, c := range []struct {

@@ -11,8 +11,8 @@ const (
 	congested = 3
 )
 
-// mark sets Congestion Experienced in a frame whose sender understands it, and reports whether it did. It looks at the bytes itself: gopacket would build
-// layers of a frame in which two bits are of interest, for each frame of a full queue.
+// mark sets Congestion Experienced in a frame whose sender supports ECN, and reports whether it did. It reads the
+// bytes itself: gopacket would decode all layers of each frame in a full queue for two bits.
 func mark(b []byte) bool {
 	if len(b) < header {
 		return false
@@ -30,7 +30,7 @@ func mark(b []byte) bool {
 	return false
 }
 
-// mark4 marks an IPv4 header and mends its checksum (RFC 1624, equation 3).
+// mark4 marks an IPv4 header and updates its checksum (RFC 1624, equation 3).
 func mark4(ip []byte) bool {
 	if ip[1]&congested == 0 {
 		return false
@@ -44,7 +44,7 @@ func mark4(ip []byte) bool {
 	return true
 }
 
-// mark6 marks an IPv6 header, whose traffic class lies across its first two bytes.
+// mark6 marks an IPv6 header, whose traffic class spans its first two bytes (RFC 8200, section 3).
 func mark6(ip []byte) bool {
 	if ip[1]>>4&congested == 0 {
 		return false

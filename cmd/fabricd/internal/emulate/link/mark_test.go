@@ -45,7 +45,7 @@ func tagged(b []byte) []byte {
 	return append(out, b[12:]...)
 }
 
-// TestMark: who understands ECN is told of congestion, who does not is left alone, and headers stay right.
+// TestMark: ECN-capable frames are marked, others are not, and headers remain valid.
 func TestMark(t *testing.T) {
 	for tos := range 256 {
 		for name, make := range map[string]func(byte) []byte{"4": ip4, "6": ip6} {

@@ -7,10 +7,10 @@ import (
 	"strings"
 )
 
-// maxSegments is how many segments have automatic addresses: 10.77.0.0/24 to 10.77.254.0/24.
+// maxSegments is the number of segments with automatic addresses: 10.77.0.0/24 to 10.77.254.0/24.
 const maxSegments = 255
 
-// segments finds out which links are one Ethernet: switches join them. It returns the segment of each link.
+// segments determines which links form one Ethernet: switches join them. It returns the segment of each link.
 func (t *Topology) segments() []int {
 	root := map[string]string{}
 	var find func(string) string
@@ -43,7 +43,8 @@ func (t *Topology) segments() []int {
 	return of
 }
 
-// address gives interfaces to nodes and addresses to interfaces: in segment s the node number n has 10.77.s.n/24 and fd77:s::n/64.
+// address assigns interfaces to nodes and addresses to interfaces: in segment s node n has 10.77.s.n/24 and
+// fd77:s::n/64.
 func (t *Topology) address(given map[string]string) error {
 	of := t.segments()
 	used := map[netip.Addr]string{}
@@ -88,7 +89,7 @@ func (t *Topology) address(given map[string]string) error {
 	return nil
 }
 
-// automatic makes the addresses of node n in a segment in which it may have interfaces already.
+// automatic returns the addresses of node n in a segment. The node may already have interfaces there.
 func automatic(segment, n int, others []Interface) []netip.Prefix {
 	again := 0
 	for _, o := range others {
@@ -96,7 +97,7 @@ func automatic(segment, n int, others []Interface) []netip.Prefix {
 			again++
 		}
 	}
-	if again > 0 { // the second cable to the same switches: addresses would be of no use without a bond or routes of the user's own
+	if again > 0 { // a second link to the same switches: an address needs a bond or routes that the user sets up
 		return nil
 	}
 	host := byte(n + 1)

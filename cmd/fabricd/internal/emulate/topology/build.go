@@ -12,7 +12,7 @@ import (
 
 // Limits of a topology: a fabric for one machine.
 const (
-	maxNodes    = 200 // an automatic address has its number in its last byte
+	maxNodes    = 200 // the last byte of an automatic address is the node's number
 	maxSwitches = 64
 	maxLinks    = 1000
 	maxEvents   = 10000
@@ -21,10 +21,10 @@ const (
 	defaultMTU  = 1500
 )
 
-// word is what names look like; "-" would make ids of links ambiguous.
+// word is the syntax of names. A "-" would make ids of links ambiguous.
 var word = regexp.MustCompile(`^[a-zA-Z][a-zA-Z0-9_]{0,30}$`)
 
-// build makes a complete Topology of what was written.
+// build returns a complete Topology.
 func (f *file) build() (*Topology, error) {
 	t := &Topology{Name: cmp.Or(f.Name, "fabric"), Seed: cmp.Or(f.Seed, 1), MTU: cmp.Or(f.MTU, defaultMTU), Switches: f.Switches}
 	switch {
@@ -74,7 +74,7 @@ func (f *file) build() (*Topology, error) {
 	return t, nil
 }
 
-// addLink adds a cable with its faults: the defaults, then the link's, then the direction's.
+// addLink adds a link with its faults: the defaults, then the link's, then the direction's.
 func (t *Topology) addLink(f *fileLink, defaults Edit, kinds map[string]string) error {
 	if len(f.Between) != 2 || f.Between[0] == f.Between[1] {
 		return errors.New("a link is between two different ends; write between: [n1, s1]")
@@ -160,7 +160,7 @@ func (t *Topology) addEvent(f *fileEvent) (err error) {
 	return nil
 }
 
-// check tries the change on a perfect link.
+// check applies the change to a perfect link.
 func (c *Change) check() error {
 	if c.Direction != Both && c.Direction != AB && c.Direction != BA {
 		return fmt.Errorf("direction %q: both, ab or ba", c.Direction)
@@ -169,7 +169,7 @@ func (c *Change) check() error {
 	return err
 }
 
-// CheckGroups says what is wrong with the groups of a partition. Nodes that are in none form one more.
+// CheckGroups returns the reason why the groups of a partition are invalid. Nodes in no group form one more.
 func (t *Topology) CheckGroups(groups [][]string) error {
 	in := map[string]bool{}
 	for _, g := range groups {

@@ -11,7 +11,7 @@ import (
 // Edit is a change of faults: the named settings get new values, the others stay.
 type Edit map[string]string
 
-// setting is one of the faults as people write it.
+// setting is one of the faults in the form that users write.
 type setting struct {
 	name, help string
 	set        func(f *link.Faults, v string) error

@@ -7,7 +7,7 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// misplaced is an error with its place in the description: keys, and indices of lists.
+// misplaced is an error with its position in the description: keys, and indices of lists.
 type misplaced struct {
 	path []any
 	err  error
@@ -16,7 +16,7 @@ type misplaced struct {
 func (m *misplaced) Error() string { return m.err.Error() }
 func (m *misplaced) Unwrap() error { return m.err }
 
-// at says where err is; what it says of its place already is below that.
+// at adds a position to err. The position that err already has is below it.
 func at(err error, path ...any) error {
 	if err == nil {
 		return nil
@@ -28,7 +28,7 @@ func at(err error, path ...any) error {
 	return &misplaced{path, err}
 }
 
-// withLine begins an error with its line in the description.
+// withLine adds the line in the description to an error.
 func withLine(err error, data []byte) error {
 	var m *misplaced
 	var document yaml.Node
@@ -48,7 +48,7 @@ func withLine(err error, data []byte) error {
 	return fmt.Errorf("line %d: %w", line, err)
 }
 
-// below goes a step down from a node, and notes in which line that is; nil if there is nothing.
+// below returns the child of a node, and stores its line; nil if there is none.
 func below(n *yaml.Node, step any, line *int) *yaml.Node {
 	if n.Kind == yaml.AliasNode {
 		n = n.Alias

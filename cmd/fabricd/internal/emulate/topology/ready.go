@@ -11,7 +11,7 @@ import (
 //go:embed ready/*.yaml
 var ready embed.FS
 
-// Names returns the names of the ready topologies.
+// Names returns the names of the built-in topologies.
 func Names() []string {
 	entries, err := ready.ReadDir("ready")
 	if err != nil {
@@ -24,7 +24,7 @@ func Names() []string {
 	return names
 }
 
-// Ready returns the description of a ready topology.
+// Ready returns the description of a built-in topology.
 func Ready(name string) ([]byte, error) {
 	if !slices.Contains(Names(), name) {
 		return nil, fmt.Errorf("there is no ready topology %q, but %s", name, strings.Join(Names(), ", "))
@@ -32,7 +32,7 @@ func Ready(name string) ([]byte, error) {
 	return ready.ReadFile("ready/" + name + ".yaml")
 }
 
-// Load reads a ready topology or, if what names a file rather than a word, that file.
+// Load reads a built-in topology, or a file if what is a path and not a word.
 func Load(what string) (*Topology, error) {
 	if data, err := Ready(what); err == nil {
 		return Parse(data)

@@ -43,10 +43,10 @@ type Link struct {
 // Event changes the fabric at a time after its start.
 type Event struct {
 	At      time.Duration
-	Link    string // what changes, or "" for a partition
+	Link    string // the link that changes, or "" for a partition
 	Changes []Change
 	Up      *bool
-	Groups  [][]string // of nodes: those of different groups do not reach each other. None, with Link empty: partitions end
+	Groups  [][]string // of nodes: those of different groups do not reach each other. Without groups and link, partitions end
 }
 
 // Directions of a link.
@@ -72,7 +72,7 @@ func (t *Topology) Node(name string) int {
 	return -1
 }
 
-// Link returns the index of the link with this id, which may also be said the other way round ("b-a" for "a-b"), or -1.
+// Link returns the index of the link with this id, or -1. The order of the ends does not matter ("b-a" is "a-b").
 func (t *Topology) Link(id string) int {
 	for i := range t.Links {
 		if t.Links[i].ID == id {

@@ -104,7 +104,7 @@ func TestParse(t *testing.T) {
 	}
 }
 
-// TestSegments: switches that are joined, in whatever order, are one Ethernet, and others are others.
+// TestSegments: switches that are joined, in any order, are one Ethernet; others are separate.
 func TestSegments(t *testing.T) {
 	top, err := Parse([]byte(`{nodes: [a, b, c, d], switches: [s1, s2, s3, s4, s5], links: [{between: [s1, s2]}, {between: [s1, s3]}, {between: [s4, s3]},
 		{between: [a, s2]}, {between: [b, s4]}, {between: [c, s3]}, {between: [d, s5]}, {between: [a, d]}]}`))
