@@ -18,18 +18,18 @@ import (
 const (
 	helloTimeout = 5 * time.Second  // for an unknown process to identify itself
 	sendTimeout  = 10 * time.Second // for a process to take a message
-	strangers    = 64               // largest number of connections of unknown processes
+	unknownMax   = 64               // largest number of connections of unknown processes
 )
 
 // root is rank 0. Each connection has a goroutine, which reads.
 type root struct {
-	m     member
-	local *local
-	l     net.Listener
-	round uint32
-	done  sync.WaitGroup
-	sends sync.WaitGroup // releases that are being written
-	doors chan struct{}  // tokens of unknown processes
+	m      member
+	local  *local
+	l      net.Listener
+	round  uint32
+	done   sync.WaitGroup
+	sends  sync.WaitGroup // releases that are being written
+	tokens chan struct{}  // one for each connection of an unknown process
 
 	mu      sync.Mutex
 	rounds  *meet.Rounds
@@ -58,7 +58,7 @@ func listenRoot(c *Config, m *member) (store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("rank 0 cannot listen at %s: %w", c.Root, err)
 	}
-	r := &root{m: *m, local: newLocal(), l: l, doors: make(chan struct{}, strangers), rounds: meet.NewRounds(m.size), conns: map[int]net.Conn{}, unknown: map[net.Conn]struct{}{},
+	r := &root{m: *m, local: newLocal(), l: l, tokens: make(chan struct{}, unknownMax), rounds: meet.NewRounds(m.size), conns: map[int]net.Conn{}, unknown: map[net.Conn]struct{}{},
 		waits: map[int]*time.Timer{}, mine: make(chan meetResult, 1)}
 	r.done.Go(r.accept)
 	return r, nil
@@ -66,7 +66,7 @@ func listenRoot(c *Config, m *member) (store, error) {
 
 func (r *root) accept() {
 	for {
-		r.doors <- struct{}{}
+		r.tokens <- struct{}{}
 		conn, err := r.l.Accept()
 		if err != nil {
 			r.mu.Lock()
@@ -75,7 +75,7 @@ func (r *root) accept() {
 			if closing {
 				return
 			}
-			<-r.doors
+			<-r.tokens
 			time.Sleep(firstPause) // descriptors have run out: other connections may close
 			continue
 		}
@@ -91,14 +91,14 @@ func (r *root) serve(conn net.Conn) {
 	closing := r.closing
 	r.mu.Unlock()
 	if closing {
-		<-r.doors
+		<-r.tokens
 		return
 	}
 	rank, err := r.greet(conn)
 	r.mu.Lock()
 	delete(r.unknown, conn)
 	r.mu.Unlock()
-	<-r.doors
+	<-r.tokens
 	if err != nil {
 		conn.SetWriteDeadline(time.Now().Add(sendTimeout))
 		conn.Write(failed(err))
@@ -324,7 +324,7 @@ func (r *root) close(context.Context) error {
 		timer.Stop()
 	}
 	r.mu.Unlock()
-	<-r.doors      // accept may wait for an unknown process
+	<-r.tokens     // accept may wait for an unknown process
 	r.sends.Wait() // released processes may continue
 	r.mu.Lock()
 	if r.over != nil && !r.told { // a process that comes to a fence later gets the reason, not only the end of rank 0
