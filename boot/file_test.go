@@ -34,7 +34,7 @@ func TestForeignFolder(t *testing.T) {
 	if err := os.Chmod(path, 0o777); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Join(t.Context(), Config{Dir: dir, Name: "j", Size: 2}); err == nil || !strings.Contains(err.Error(), "nobody else") {
+	if _, err := Join(t.Context(), Config{Dir: dir, Name: "j", Size: 2}); err == nil || !strings.Contains(err.Error(), "no other user") {
 		t.Error(err)
 	}
 	if err := os.RemoveAll(path); err != nil {
@@ -43,7 +43,7 @@ func TestForeignFolder(t *testing.T) {
 	if err := os.Symlink(t.TempDir(), path); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Join(t.Context(), Config{Dir: dir, Name: "j", Size: 2}); err == nil || !strings.Contains(err.Error(), "nobody else") {
+	if _, err := Join(t.Context(), Config{Dir: dir, Name: "j", Size: 2}); err == nil || !strings.Contains(err.Error(), "no other user") {
 		t.Error(err)
 	}
 }
