@@ -4,11 +4,12 @@ package conform
 
 import (
 	"errors"
-	"net"
+	"net/netip"
 	"testing"
 	"time"
 
 	"gofabric/core"
+	"gofabric/internal/tcpport"
 )
 
 // rdmRestart closes B and opens it again on the same port: A's old operations end, new ones reach the new B.
@@ -136,16 +137,14 @@ func rdmKilled(t *testing.T, st Stack) {
 	p.B.got = nil
 }
 
-// rdmDead sends to an address where nobody is: an error completion in bounded time, not silence, and others are served meanwhile.
+// rdmDead sends to an address without an endpoint: an error completion follows in bounded time, and other peers are served meanwhile.
 func rdmDead(t *testing.T, st Stack) {
 	p := Open(t, st)
-	l, err := net.ListenPacket("udp", net.JoinHostPort(st.node(), "0"))
+	ports, err := tcpport.Free(st.node(), 1) // one that the system gives to no other test
 	if err != nil {
 		t.Fatal(err)
 	}
-	ap := l.LocalAddr().(*net.UDPAddr).AddrPort()
-	l.Close()
-	addr := core.IPAddr(ap)
+	addr := core.IPAddr(netip.AddrPortFrom(netip.MustParseAddr(st.node()), uint16(ports[0])))
 	dead := p.A.Insert(addr)
 	for i := core.OpContext(1); i <= 3; i++ {
 		if err := p.TryPost(func() error { return p.A.EP.Send(Pattern(8, 1), 0, dead, i) }); err != nil {
