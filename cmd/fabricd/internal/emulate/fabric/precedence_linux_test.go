@@ -37,7 +37,7 @@ func TestFirst(t *testing.T) {
 	need.Root(t, "to go before other programs")
 	if err := onThread(becomeFirst); err != nil {
 		if os.IsPermission(err) {
-			t.Skip("this system has nobody go before others: ", err) // a container's, or CONFIG_RT_GROUP_SCHED without a share
+			t.Skip("this system gives no thread real-time priority: ", err) // a container's, or CONFIG_RT_GROUP_SCHED without a share
 		}
 		t.Fatal(err)
 	}
