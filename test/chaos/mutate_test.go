@@ -27,7 +27,7 @@ type mutation struct {
 var mutations = []mutation{
 	{"seal", "internal/xnet/engine/seal.go", "\t\tt.seals.Break(i)\n", "", // a buffer goes back under a whole seal
 		"tcp/rdm@memory", "close,stop,courier"},
-	{"drain", "internal/endpoint/linger.go", "if w.Drained(true) {", "if w.Drained(true) || !w.Drained(true) {", // a close waits for nothing
+	{"drain", "internal/endpoint/linger.go", "if d.Drained(true) {", "if d.Drained(true) || !d.Drained(true) {", // a close waits for nothing
 		"udp;ofi_rxd@fault", "close,stop,courier"},
 	{"ack", "internal/xnet/engine/arrivals.go", "\tl.op, l.n, l.hasAck = op, int(op.niov), op.ack\n", // what has begun to come is acknowledged
 		"\tl.op, l.n, l.hasAck = op, int(op.niov), false\n\tif op.ack {\n\t\tc.acknowledge()\n\t}\n",
@@ -58,25 +58,39 @@ func TestMutations(t *testing.T) {
 					return
 				}
 			}
-			t.Errorf("nobody has noticed in %v", time.Since(began))
+			t.Errorf("no run has noticed it in %v", time.Since(began))
 		})
 	}
+}
+
+// TestMutationsApply checks that the source still has the texts that TestMutations changes.
+func TestMutationsApply(t *testing.T) {
+	for _, m := range mutations {
+		m.apply(t, filepath.Join("../..", m.file))
+	}
+}
+
+// apply returns the text of file with the mutation.
+func (m *mutation) apply(t *testing.T, file string) string {
+	t.Helper()
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := strings.Count(string(text), m.from); n != 1 {
+		t.Fatalf("%s contains the text to change %d times, not once: %q", m.file, n, m.from)
+	}
+	return strings.Replace(string(text), m.from, m.to, 1)
 }
 
 // build makes this test's program with the mutation.
 func (m *mutation) build(t *testing.T, root string) string {
 	t.Helper()
 	file := filepath.Join(root, m.file)
-	text, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if n := strings.Count(string(text), m.from); n != 1 {
-		t.Fatalf("%s has %d times what is to be changed: %q", m.file, n, m.from)
-	}
+	changed := m.apply(t, file)
 	dir := t.TempDir()
 	mutant, overlay, bin := filepath.Join(dir, "mutant.go"), filepath.Join(dir, "overlay.json"), filepath.Join(dir, "chaos.test")
-	if err := os.WriteFile(mutant, []byte(strings.Replace(string(text), m.from, m.to, 1)), 0o600); err != nil {
+	if err := os.WriteFile(mutant, []byte(changed), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	spec, err := json.Marshal(map[string]map[string]string{"Replace": {file: mutant}})
