@@ -18,8 +18,8 @@ func (q *CompletionQueue) Close() error { return q.d.closeChild(q.Queue.Close) }
 // Counter is a counter of a domain (fi_cntr(3)).
 type Counter struct {
 	*cq.Counter
-	d    *Domain
-	work *counterWork // deferred work that waits for the counter; nil until the first
+	d       *Domain
+	waiting cq.Watcher // the operations that wait for the counter; nil until the first
 }
 
 // Close fails with ErrBusy while the counter is bound to an object (fi_close(3)).
@@ -49,20 +49,12 @@ func (m *MemoryRegion) Close() error {
 	return nil
 }
 
-// Forgetter is an endpoint whose peers access the domain's memory.
-type Forgetter interface {
-	// Forget makes all connections drop their references to a closed memory region (engine.Conn.Forget). Locked.
-	Forget(key uint64)
-}
-
 // forget makes all endpoints drop their references to a closed memory region.
 func (d *Domain) forget(key uint64) {
 	d.prog.Lock()
 	defer d.prog.Unlock()
 	for _, e := range d.open.all() {
-		if f, ok := e.observed.(Forgetter); ok {
-			f.Forget(key)
-		}
+		e.forget(key)
 	}
 }
 

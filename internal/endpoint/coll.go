@@ -71,12 +71,19 @@ type collEvent struct {
 }
 
 // initCollective prepares e for collective operations, if it was opened for them.
-func (e *Endpoint) initCollective(t *Transmitter, rx *engine.RxContext) {
-	if e.info.Caps&core.CapCollective == 0 || t == nil || e.info.EP == nil || e.info.EP.Type != core.EPTypeRDM {
+func (e *Endpoint) initCollective(rx *engine.RxContext) {
+	if e.info.Caps&core.CapCollective == 0 || e.info.EP.Type != core.EPTypeRDM {
 		return
 	}
-	e.coll = &collectives{e: e, r: t.r, rx: rx, byID: map[uint32]*group{}, peers: map[core.FIAddr]*collPeer{}}
-	rx.SetCollector(e.coll)
+	k := &collectives{e: e, r: e.tx.r, rx: rx, byID: map[uint32]*group{}, peers: map[core.FIAddr]*collPeer{}}
+	e.coll = k
+	rx.SetCollector(k)
+}
+
+// collectives returns the collective part of e, nil if there is none. Locked.
+func (e *Endpoint) collectives() *collectives {
+	k, _ := e.coll.(*collectives)
+	return k
 }
 
 // A tag holds the group's number, the number of the operation in the group, and the step of the operation.
@@ -215,14 +222,14 @@ func (k *collectives) discard(f func(id uint32) bool, tell bool) {
 
 // submitAbort sends a peer the message that this member gives up a group.
 func (k *collectives) submitAbort(c *engine.Conn, tag uint64, rank int, why core.Errno) {
-	k.send = engine.Send{Kind: engine.KindColl, Tag: tag, Data: wire.CollAbort | uint64(why&0xffff)<<32 | uint64(rank), Owner: nobody{}}
+	k.send = engine.Send{Kind: engine.KindColl, Tag: tag, Data: wire.CollAbort | uint64(why&0xffff)<<32 | uint64(rank), Owner: ignored{}}
 	c.SubmitColl(&k.send) // the error is ignored: the peer has ended, or has no collectives
 }
 
-// nobody is the owner of operations whose completion is not needed.
-type nobody struct{}
+// ignored is the owner of operations whose completion is not needed.
+type ignored struct{}
 
-func (nobody) Done(*engine.Completion) {}
+func (ignored) Done(*engine.Completion) {}
 
 // crowd counts n operations of a group that has other members on this host. A thread that waits for such operations
 // yields its processor to them (progress.Engine.Crowd).

@@ -28,7 +28,7 @@ func (e *Endpoint) Collective(a core.CollOp) error {
 // postLocked checks the call and starts the operation. Collectives count against the endpoint's tx size, like other
 // operations. Locked.
 func (e *Endpoint) postLocked(a *core.CollOp) error {
-	k := e.coll
+	k := e.collectives()
 	if k == nil {
 		return core.ErrOpNotSupp
 	}

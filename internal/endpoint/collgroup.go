@@ -45,8 +45,9 @@ func (e *Endpoint) JoinCollective(addr core.FIAddr, set core.AVSetDriver, flags 
 	e.prog.Lock()
 	defer e.prog.Unlock()
 	s, ok := set.(*av.Set)
+	k := e.collectives()
 	switch {
-	case e.coll == nil:
+	case k == nil:
 		return e.Refuse(op, NoPeer, core.ErrOpNotSupp, "open an RDM endpoint with CapCollective")
 	case !e.enabled:
 		return e.Refuse(op, NoPeer, core.ErrOpBadState, "enable the endpoint first")
@@ -56,10 +57,10 @@ func (e *Endpoint) JoinCollective(addr core.FIAddr, set core.AVSetDriver, flags 
 		return e.Refuse(op, NoPeer, core.ErrBadFlags, "the flags must be 0 or JoinCollective")
 	case !ok || s.Table() != e.av.Table:
 		return e.Refuse(op, NoPeer, core.ErrInval, "the set must be one of the endpoint's address vector")
-	case addr != core.AddrNotAvail && addr != s.Addr() && e.coll.at(addr) == nil:
+	case addr != core.AddrNotAvail && addr != s.Addr() && k.at(addr) == nil:
 		return e.Refuse(op, NoPeer, core.ErrInval, "the address must be that of a set or of a group")
 	}
-	g, err := e.coll.newGroup(s)
+	g, err := k.newGroup(s)
 	if err != nil {
 		return e.Refuse(op, NoPeer, err, "the endpoint must be one of the members, which must all be in the address vector")
 	}

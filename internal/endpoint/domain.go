@@ -3,6 +3,8 @@ package endpoint
 import (
 	"crypto/rand"
 	"encoding/binary"
+	"slices"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -53,19 +55,65 @@ type Domain struct {
 	atomic engine.Atomic
 	ended  engine.Completion
 
-	work workQueue
-
+	work  deferrer
 	open  openEndpoints
 	entry *telemetry.Entry
 }
 
-// InitDomain prepares d and takes a reference to its fabric. cfg.Info must have a Domain.
-func (d *Domain) InitDomain(cfg DomainConfig) {
+// deferrer holds the operations that wait for counters (fi_trigger(3)).
+type deferrer interface {
+	// post posts op through p, with OpTrigger removed, when the counter of op.Trigger has reached its threshold. Not
+	// locked.
+	post(p poster, op core.Op) error
+	// cancel cancels one triggered operation of owner that was posted with ctx and has not started. It returns false
+	// if there is none. owner is an endpoint or a shared context's engine.RxContext. Locked.
+	cancel(owner any, ctx core.OpContext) bool
+	// drop ends the waiting operations of owner without completions, and ignores the completions of those in progress
+	// (fi_endpoint(3), fi_close). Locked.
+	drop(owner any)
+}
+
+// poster is the transmit or receive side of an endpoint, with the capabilities that it was opened with.
+type poster interface{ caps() core.Caps }
+
+// openEndpoint is an endpoint of the domain.
+type openEndpoint interface {
+	// forget makes the endpoint drop its references to a closed memory region. Locked.
+	forget(key uint64)
+}
+
+// openEndpoints are the endpoints of a domain from Opened to Unbind, also those that are closing. Its lock nests
+// inside the domain's.
+type openEndpoints struct {
+	mu   sync.Mutex
+	list []openEndpoint
+}
+
+func (o *openEndpoints) all() []openEndpoint {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return slices.Clone(o.list)
+}
+
+func (o *openEndpoints) add(e openEndpoint) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.list = append(o.list, e)
+}
+
+func (o *openEndpoints) remove(e openEndpoint) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if i := slices.Index(o.list, e); i >= 0 {
+		o.list = slices.Delete(o.list, i, i+1)
+	}
+}
+
+// init prepares d and takes a reference to its fabric.
+func (d *Domain) init(cfg DomainConfig) {
 	d.cfg, d.info, d.prog = cfg, cfg.Info.Dup(), cfg.Progress
 	d.mem = mr.NewMap(cfg.Info.Domain.MRMode, keys(cfg.Info.Domain.MRKeySize), cfg.Progress)
-	d.work.d = d
 	cfg.Fabric.Ref()
-	d.entry = telemetry.Register(d, !cfg.Progress.Virtual())
 }
 
 // keys returns a generator of keys of size bytes. A size below 8 imitates a provider with such keys

@@ -40,7 +40,7 @@ type Endpoint struct {
 	linger time.Duration
 
 	ends Ends
-	coll *collectives // nil if the endpoint was opened without CapCollective
+	coll interface{ end() } // the collective operations; nil if the endpoint was opened without CapCollective
 
 	errEntry core.CQErrEntry
 
@@ -62,13 +62,6 @@ func (e *Endpoint) InitEndpoint(d *Domain, info *core.Info, ends Ends) {
 	if info.Rx != nil {
 		e.rxFlags = info.Rx.OpFlags
 	}
-}
-
-// Opened adds e to the open endpoints of its domain, until Unbind, and to telemetry, until BeginClose. x is the
-// provider's endpoint, which embeds e. If x is a Forgetter, the domain calls it for each region that closes.
-func (e *Endpoint) Opened(x Observed) {
-	e.d.Ref()
-	e.appear(x)
 }
 
 // Front returns the Endpoint that a provider's endpoint or a connection's sink embeds.
@@ -162,9 +155,9 @@ func (e *Endpoint) BeginClose() error {
 	case e.aliases > 0:
 		return e.Refuse("fi_close", NoPeer, core.ErrBusy, "close its aliases first")
 	}
-	e.disappear()
+	e.leaveTelemetry()
 	e.closed, e.enabled = true, false
-	e.d.work.drop(e, nil)
+	e.d.work.drop(e)
 	if e.coll != nil {
 		e.coll.end()
 	}

@@ -1,11 +1,9 @@
 package endpoint
 
 import (
-	"math"
 	"net/netip"
 	"slices"
 	"strconv"
-	"sync"
 
 	"gofabric/internal/netx"
 	"gofabric/internal/telemetry"
@@ -15,50 +13,14 @@ import (
 // Telemetry of a domain visits one endpoint after the other, each under the lock, so that no caller waits long for
 // the lock.
 
-// Observed is an endpoint of a provider or layer as telemetry sees it. Its methods are called locked.
-type Observed interface {
-	// ObservePeers visits the endpoint's connections.
-	ObservePeers(yield func(PeerView) bool)
-	// ObserveCounts adds the provider's own counts (telemetry.Metrics).
-	ObserveCounts(c telemetry.Counts)
-}
-
-// PeerView is a connection.
-type PeerView struct {
-	Conn  *engine.Conn
-	Addr  netip.AddrPort // of the peer; invalid: not known
-	Index int            // of several to one peer
-	Path  Path           // nil if the provider has no statistics of it
-}
-
-// Asking is an Observed that can ask the system for statistics. AskSystem is slow, so it is called without the lock
-// and before the other methods. It asks about limit connections at most, and continues with the others in the next
-// call.
-type Asking interface{ AskSystem(limit int) }
-
-// Path has statistics of the connection below the stream, such as TCP's.
-type Path interface{ ObservePath(c telemetry.Counts) }
-
-// Halting is a Path that detects bytes that are stuck in the system. It returns the reason, the number of bytes,
-// and a token that changes when they move.
-type Halting interface {
-	Halted() (why string, bytes, token uint64, yes bool)
-}
-
-// Unobserved implements Observed for endpoints that use the connections of another endpoint.
-type Unobserved struct{}
-
-// ObservePeers and ObserveCounts implement Observed.
-func (Unobserved) ObservePeers(func(PeerView) bool) {}
-func (Unobserved) ObserveCounts(telemetry.Counts)   {}
-
 // Title implements telemetry.Source.
 func (d *Domain) Title() (provider, name string) { return d.cfg.Names.Provider, d.Name() }
 
 // Observe implements telemetry.Source.
 func (d *Domain) Observe(o *telemetry.Observation) {
 	list := d.open.all()
-	for _, e := range list {
+	for _, x := range list {
+		e := x.(*Endpoint)
 		if a, ok := e.observed.(Asking); ok {
 			a.AskSystem(o.Asks(len(list)))
 		}
@@ -114,9 +76,6 @@ func ObservePath(p *netx.TCPPath, c telemetry.Counts) {
 		}
 	}
 }
-
-// provider is the name of the endpoint's stack.
-func (e *Endpoint) provider() string { return e.d.cfg.Names.Provider }
 
 // observeQueues adds the depths of queues. It counts a shared context or a domain once for all its endpoints.
 func (e *Endpoint) observeQueues(o *telemetry.Observation, c telemetry.Counts, local netip.AddrPort) {
@@ -279,50 +238,6 @@ func stallWord(k engine.Kind) string {
 		return "atomic"
 	}
 	return kindWord[k]
-}
-
-// openEndpoints are the endpoints of a domain from Opened to Unbind, also those that are closing. Its lock nests
-// inside the domain's.
-type openEndpoints struct {
-	mu   sync.Mutex
-	list []*Endpoint
-}
-
-func (o *openEndpoints) all() []*Endpoint {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return slices.Clone(o.list)
-}
-
-func (o *openEndpoints) remove(e *Endpoint) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if i := slices.Index(o.list, e); i >= 0 {
-		o.list = slices.Delete(o.list, i, i+1)
-	}
-}
-
-// appear adds the endpoint to telemetry.
-func (e *Endpoint) appear(x Observed) {
-	e.observed, e.id = x, telemetry.NewID()
-	o := &e.d.open
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	o.list = append(o.list, e)
-}
-
-// disappear removes the endpoint from telemetry. Its counts stay in the totals. Locked.
-func (e *Endpoint) disappear() {
-	if e.observed == nil {
-		return
-	}
-	if a, ok := e.observed.(Asking); ok {
-		a.AskSystem(math.MaxInt) // for the last time
-	}
-	c := telemetry.Counts{}
-	e.did.add(c)
-	e.observed.ObserveCounts(c)
-	telemetry.Gone(e.provider(), c, e.did.latencies())
 }
 
 var _ telemetry.Source = (*Domain)(nil)

@@ -14,6 +14,9 @@ const (
 	MRModes    = core.MRModeBasic | core.MRModeScalable
 )
 
+// MaxContexts is the largest number of transmit contexts, and of receive contexts, of a scalable endpoint.
+const MaxContexts = 16
+
 // Attributes of reliable endpoints. In libfabric, tcp has no atomics, layers have no fences, and neither has
 // triggered operations.
 const (

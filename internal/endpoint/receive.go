@@ -34,7 +34,6 @@ const (
 func (r *Receiver) InitReceiver(e *Endpoint, rx *engine.RxContext, ready func() error, directed bool) {
 	caps := e.info.Caps
 	e.recv = r
-	e.initCollective(e.tx, rx)
 	*r = Receiver{dom: e.d, rx: rx, ready: ready, quiet: &e.rxQuiet, flags: &e.rxFlags, e: e,
 		noTagged: caps&core.CapTagged == 0, noMulti: caps&core.CapMultiRecv == 0, noTagMulti: caps&core.CapTaggedMultiRecv == 0,
 	}
@@ -111,6 +110,14 @@ func (r *Receiver) keySource(key core.FIAddr, directed, exact bool) (uint64, err
 	return engine.AnySource, nil
 }
 
+// caps implements poster. A shared context has those of the domain's Info.
+func (r *Receiver) caps() core.Caps {
+	if r.e == nil {
+		return r.dom.info.Caps
+	}
+	return r.e.info.Caps
+}
+
 // post posts a receive.
 func (r *Receiver) post(op *core.Op) error {
 	tagged, flags := op.Call.Tagged(), op.Flags
@@ -122,7 +129,7 @@ func (r *Receiver) post(op *core.Op) error {
 	case exact && op.Addr == core.AddrUnspec && flags&core.OpClaim == 0:
 		return core.ErrInval
 	case flags&core.OpTrigger != 0:
-		return r.postTriggered(op)
+		return r.dom.work.post(r, *op)
 	case flags&^recvMsgOK != 0, tagged && flags&core.OpMultiRecv != 0 && r.noTagMulti:
 		return core.ErrBadFlags
 	case len(op.IOV) > engine.MaxIOV, flags&core.OpMultiRecv != 0 && len(op.IOV) != 1:

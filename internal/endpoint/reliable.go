@@ -37,6 +37,7 @@ func (e *Reliable) InitReliable(d *Domain, info *core.Info, ends Ends, sink engi
 	d.cfg.Limits.Apply(e.Own, info.Rx)
 	e.InitTransmitter(&e.Endpoint, r)
 	e.InitReceiver(&e.Endpoint, e.Own, ready, info.EP.Type == core.EPTypeRDM && info.Caps&core.CapDirectedRecv != 0)
+	e.initCollective(e.Own)
 	return nil
 }
 
@@ -77,7 +78,7 @@ func (e *Reliable) ShareRx(srx *SharedRx) error {
 func (e *Reliable) Cancel(ctx core.OpContext) error {
 	e.prog.Lock()
 	defer e.prog.Unlock()
-	if !e.Shared() && e.Own.Cancel(uint64(ctx)) || e.CancelTriggered(ctx) {
+	if !e.Shared() && e.Own.Cancel(uint64(ctx)) || e.d.work.cancel(&e.Endpoint, ctx) {
 		return nil
 	}
 	for c := range e.whole.Conns {

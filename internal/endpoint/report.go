@@ -193,11 +193,14 @@ func (e *Endpoint) ReceivedOne(ctx core.OpContext, flags core.CompFlags, n int, 
 	}
 }
 
+// locatedOwner is an owner that needs the endpoint at which its operation completes.
+type locatedOwner interface{ completesAt(e *Endpoint) }
+
 // owned passes a completion to the operation's owner. Deferred work also needs the endpoint, since a shared receive
 // context serves several.
 func (e *Endpoint) owned(c *engine.Completion) {
-	if w, ok := c.Owner.(*work); ok && !e.scalable { // a scalable endpoint's contexts report for themselves
-		w.at = e
+	if o, ok := c.Owner.(locatedOwner); ok && !e.scalable { // a scalable endpoint's contexts report for themselves
+		o.completesAt(e)
 	}
 	c.Owner.Done(c)
 }

@@ -6,9 +6,6 @@ import (
 	"gofabric/internal/xnet/engine"
 )
 
-// MaxContexts is the largest number of transmit contexts, and of receive contexts, of a scalable endpoint.
-const MaxContexts = 16
-
 // Base is the provider's endpoint below a scalable endpoint. It embeds Reliable. The contexts share its
 // connections.
 type Base interface {

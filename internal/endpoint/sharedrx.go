@@ -151,7 +151,7 @@ func (s *SharedRx) Received(r *engine.RxOp) {
 func (s *SharedRx) Cancel(ctx core.OpContext) error {
 	s.dom.prog.Lock()
 	defer s.dom.prog.Unlock()
-	if s.rx.Cancel(uint64(ctx)) || s.dom.work.cancelTriggered(nil, s, uint64(ctx)) {
+	if s.rx.Cancel(uint64(ctx)) || s.dom.work.cancel(s.rx, ctx) {
 		return nil
 	}
 	return core.ErrNoEnt
@@ -192,7 +192,7 @@ func (s *SharedRx) Close() error {
 		return s.dom.cfg.Names.Error("fi_close", "shared receive context", NoPeer, core.ErrBusy, "close the endpoints bound to it first")
 	}
 	s.dead = true
-	s.dom.work.drop(nil, s)
+	s.dom.work.drop(s.rx)
 	s.rx.Release()
 	if s.own != nil {
 		s.own.closed = true

@@ -192,10 +192,13 @@ func (t *Transmitter) check(op *core.Op) error {
 	return nil
 }
 
+// caps implements poster.
+func (t *Transmitter) caps() core.Caps { return t.e.info.Caps }
+
 // post starts a transmit.
 func (t *Transmitter) post(op *core.Op) error {
 	if op.Flags&core.OpTrigger != 0 {
-		return t.postTriggered(op)
+		return t.e.d.work.post(t, *op)
 	}
 	switch op.Call.Op() {
 	case core.OpSend, core.OpTSend:

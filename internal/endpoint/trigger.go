@@ -71,7 +71,7 @@ func (w *work) taken(err error) error {
 
 // triggered returns work for an operation with the flag OpTrigger. It returns nil if the condition is met already
 // and the operation can be posted at once.
-func (d *Domain) triggered(caps core.Caps, op *core.Op) (*work, error) {
+func (q *workQueue) triggered(caps core.Caps, op *core.Op) (*work, error) {
 	tc := &op.Trigger
 	switch {
 	case caps&core.CapTrigger == 0:
@@ -81,16 +81,16 @@ func (d *Domain) triggered(caps core.Caps, op *core.Op) (*work, error) {
 	case tc.Event != core.TriggerThreshold:
 		return nil, core.ErrNoSys
 	}
-	c := d.counterOf(tc.Cntr)
+	c := q.d.counterOf(tc.Cntr)
 	if c == nil {
 		return nil, core.ErrInval
 	}
-	d.prog.Lock()
-	defer d.prog.Unlock()
-	if len(d.work.ready) == 0 && c.reached(tc.Threshold) {
+	q.d.prog.Lock()
+	defer q.d.prog.Unlock()
+	if len(q.ready) == 0 && c.reached(tc.Threshold) {
 		return nil, nil
 	}
-	w := d.work.get()
+	w := q.get()
 	w.cntr, w.threshold = c, tc.Threshold
 	return w, nil
 }
@@ -103,36 +103,24 @@ func (d *Domain) counterOf(c core.CounterDriver) *Counter {
 	return nil
 }
 
-// postTriggered posts a transmit that waits for a counter.
-func (t *Transmitter) postTriggered(op *core.Op) error {
-	w, err := t.e.d.triggered(t.e.info.Caps, op)
-	switch op.Flags &^= core.OpTrigger; {
-	case err != nil:
+// post implements deferrer.
+func (q *workQueue) post(p poster, op core.Op) error {
+	w, err := q.triggered(p.caps(), &op)
+	if err != nil {
 		return err
+	}
+	op.Flags &^= core.OpTrigger
+	// Calls through poster would move op to the heap.
+	r, ok := p.(*Receiver)
+	switch {
+	case ok && w == nil:
+		return r.post(&op)
+	case ok:
+		return w.taken(w.takeRecv(r, &op))
 	case w == nil:
-		return t.post(op)
+		return p.(*Transmitter).post(&op)
 	}
-	return w.taken(w.prepare(t).post(op))
-}
-
-// postTriggered posts a receive that waits for a counter.
-func (r *Receiver) postTriggered(op *core.Op) error {
-	w, err := r.dom.triggered(r.caps(), op)
-	switch op.Flags &^= core.OpTrigger; {
-	case err != nil:
-		return err
-	case w == nil:
-		return r.post(op)
-	}
-	return w.taken(w.takeRecv(r, op))
-}
-
-// caps are the capabilities for receives. A shared context has those of the domain's Info.
-func (r *Receiver) caps() core.Caps {
-	if r.e == nil {
-		return r.dom.info.Caps
-	}
-	return r.e.info.Caps
+	return w.taken(w.prepare(p.(*Transmitter)).post(&op))
 }
 
 // noWorkFlags are receive flags that concern messages that have arrived already. A deferred receive cannot have
@@ -171,9 +159,4 @@ func (w *work) armRecv(r *Receiver) error {
 	w.rx, w.e = *r, r.e
 	w.arm()
 	return errTaken
-}
-
-// CancelTriggered cancels a triggered operation that has not started (fi_cancel(3)). Locked.
-func (e *Endpoint) CancelTriggered(ctx core.OpContext) bool {
-	return e.d.work.cancelTriggered(e, nil, uint64(ctx))
 }

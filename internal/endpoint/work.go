@@ -90,11 +90,11 @@ func (w *work) arm() {
 	w.eachCounter((*Counter).ref)
 	q.all.add(w)
 	w.state = workWaiting
-	if w.cntr.work == nil {
-		w.cntr.work = &counterWork{}
+	if w.cntr.waiting == nil {
+		w.cntr.waiting = &counterWork{}
 	}
-	w.cntr.work.push(w)
-	w.cntr.Watch(w.cntr.work)
+	w.cntr.waiting.(*counterWork).push(w)
+	w.cntr.Watch(w.cntr.waiting)
 }
 
 // leave removes w from the waiting work and releases its counters. Locked.
@@ -246,6 +246,9 @@ func (w *work) ending(err error) *engine.Completion {
 	return c
 }
 
+// completesAt implements locatedOwner. A shared receive context serves several endpoints.
+func (w *work) completesAt(e *Endpoint) { w.at = e }
+
 // Done implements engine.Owner: it counts the completion of deferred work. A buffer for several messages
 // (FI_MULTI_RECV) completes more than once.
 func (w *work) Done(c *engine.Completion) {
@@ -302,7 +305,7 @@ func (w *work) cancel() {
 func (w *work) forget() {
 	w.leave()
 	if w.state == workWaiting {
-		w.cntr.work.remove(w)
+		w.cntr.waiting.(*counterWork).remove(w)
 		return
 	}
 	q := w.q

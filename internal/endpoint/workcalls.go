@@ -13,7 +13,7 @@ func (d *Domain) QueueWork(dw core.Work) error {
 		return d.refuseWork(core.ErrInval, "the triggering counter, and the completion counter if there is one, must be of this domain")
 	}
 	d.prog.Lock()
-	w := d.work.get()
+	w := d.works().get()
 	d.prog.Unlock()
 	w.deferred, w.cntr, w.done, w.threshold, w.ctx = true, cntr, done, dw.Threshold, dw.Ctx
 	err := w.taken(w.take(&dw))
@@ -22,6 +22,9 @@ func (d *Domain) QueueWork(dw core.Work) error {
 	}
 	return err
 }
+
+// works returns the domain's queue of operations that wait for counters.
+func (d *Domain) works() *workQueue { return d.work.(*workQueue) }
 
 func (d *Domain) refuseWork(err error, hint string) error {
 	return d.cfg.Names.Error("fi_control(FI_QUEUE_WORK)", d.Name(), NoPeer, err, hint)
@@ -106,7 +109,7 @@ func (w *work) takeCntr(dw *core.Work) error {
 func (d *Domain) CancelWork(ctx core.OpContext) error {
 	d.prog.Lock()
 	defer d.prog.Unlock()
-	for w := d.work.all.head; w != nil; w = w.foll {
+	for w := d.works().all.head; w != nil; w = w.foll {
 		if w.deferred && w.ctx == ctx {
 			w.cancel()
 			return nil
@@ -123,7 +126,7 @@ func (d *Domain) FlushWork(c core.CounterDriver) error {
 	}
 	d.prog.Lock()
 	defer d.prog.Unlock()
-	d.work.all.each(func(w *work) {
+	d.works().all.each(func(w *work) {
 		if w.deferred && (cn == nil || w.cntr == cn) {
 			w.cancel()
 		}

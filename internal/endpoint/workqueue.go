@@ -3,6 +3,7 @@ package endpoint
 import (
 	"math"
 
+	"gofabric/core"
 	"gofabric/cq"
 	"gofabric/internal/queue"
 )
@@ -101,29 +102,37 @@ func (l *workList) each(f func(*work)) {
 	}
 }
 
-// drop ends the waiting work of e, or of the shared receive context srx, without completions, and ignores those of
-// work in progress (fi_endpoint(3), fi_close). Locked.
-func (q *workQueue) drop(e *Endpoint, srx *SharedRx) {
-	of := func(w *work) bool { return e != nil && w.e == e || srx != nil && w.rx.rx == srx.rx }
+// of reports whether w was posted to owner (deferrer.cancel).
+func (w *work) of(owner any) bool {
+	if e, ok := owner.(*Endpoint); ok {
+		return w.e == e
+	}
+	return w.e == nil && w.rx.rx == owner
+}
+
+// drop implements deferrer.
+func (q *workQueue) drop(owner any) {
 	q.all.each(func(w *work) {
-		if of(w) {
+		if w.of(owner) {
 			w.forget()
 			q.recycle(w)
 		}
 	})
 	q.started.each(func(w *work) {
-		if of(w) {
+		if w.of(owner) {
 			w.orphan()
 		}
 	})
 }
 
-// cancelTriggered cancels one triggered operation that was posted with ctx to an endpoint or a shared receive
-// context. Locked.
-func (q *workQueue) cancelTriggered(e *Endpoint, srx *SharedRx, ctx uint64) bool {
+// cancel implements deferrer.
+func (q *workQueue) cancel(owner any, ctx core.OpContext) bool {
 	for w := q.all.head; w != nil; w = w.foll {
-		mine := e != nil && w.e == e || srx != nil && w.rx.rx == srx.rx
-		if mine && !w.deferred && (w.kind == workSend && w.send.Ctx == ctx || w.kind != workSend && uint64(w.recv.ctx) == ctx) {
+		of := w.send.Ctx
+		if w.kind != workSend {
+			of = uint64(w.recv.ctx)
+		}
+		if w.of(owner) && !w.deferred && of == uint64(ctx) {
 			w.cancel()
 			return true
 		}

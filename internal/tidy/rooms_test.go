@@ -19,8 +19,8 @@ import (
 )
 
 // roomed lists the packages whose files belong to rooms. The section "Rooms" of the package's documentation lists them, lowest
-// first, as lines of a name, a colon and files.
-var roomed = []string{"internal/xnet/engine"}
+// first, as lines of a name, a colon and files. A name that begins with + continues the room above it.
+var roomed = []string{"internal/xnet/engine", "internal/endpoint"}
 
 // TestRooms checks that no file of such a package mentions what a file of a higher room declares.
 func TestRooms(t *testing.T) {
@@ -52,10 +52,15 @@ func TestRooms(t *testing.T) {
 // readRooms finds the rooms in a package's documentation.
 func readRooms(doc string) (rooms [][]string) {
 	_, list, _ := strings.Cut(doc, "# Rooms\n")
-	line := regexp.MustCompile(`^\t[\w-]+:((?: +\w+\.go)+)$`)
+	line := regexp.MustCompile(`^\t(\+?)[\w-]+:((?: +\w+\.go)+)$`)
 	for l := range strings.Lines(list) {
-		if m := line.FindStringSubmatch(strings.TrimSuffix(l, "\n")); m != nil {
-			rooms = append(rooms, strings.Fields(m[1]))
+		m := line.FindStringSubmatch(strings.TrimSuffix(l, "\n"))
+		switch last := len(rooms) - 1; {
+		case m == nil:
+		case m[1] != "" && last >= 0:
+			rooms[last] = append(rooms[last], strings.Fields(m[2])...)
+		default:
+			rooms = append(rooms, strings.Fields(m[2]))
 		}
 	}
 	return rooms
