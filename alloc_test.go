@@ -1,6 +1,7 @@
 package gofabric_test
 
-// Collective operations and atomics allocate nothing, from post to completion, over every stack that offers them.
+// This file checks that collective operations and atomics allocate nothing, from post to completion, over every stack
+// that has them.
 
 import (
 	"fmt"
@@ -13,7 +14,7 @@ import (
 	"gofabric/test/wait"
 )
 
-// allocSide is an endpoint with everything it needs.
+// allocSide is an endpoint with the objects that it needs.
 type allocSide struct {
 	ep    *core.Endpoint
 	cq    *core.CompletionQueue
@@ -30,7 +31,7 @@ type allocSide struct {
 	all   []core.Object
 }
 
-// allocSides opens n endpoints that know each other, in domains of their own.
+// allocSides opens n endpoints, each in its own domain. Each has the addresses of all.
 func allocSides(t *testing.T, stack string, caps core.Caps, n, size int) []*allocSide {
 	t.Helper()
 	sides := make([]*allocSide, n)
@@ -61,7 +62,8 @@ func allocSides(t *testing.T, stack string, caps core.Caps, n, size int) []*allo
 		fatal(err)
 		s.ep, err = domain.OpenEndpoint(infos[0])
 		fatal(err)
-		s.mr, err = domain.RegMR(&core.MRAttr{IOV: [][]byte{s.in}, Access: core.AccessRemoteRead | core.AccessRemoteWrite, RequestedKey: 1})
+		s.mr, err = domain.RegMR(&core.MRAttr{IOV: [][]byte{s.in},
+			Access: core.AccessRemoteRead | core.AccessRemoteWrite, RequestedKey: 1})
 		fatal(err)
 		s.all = []core.Object{fabric, domain, s.cq, s.eq, s.av, s.ep, s.mr}
 		fatal(s.ep.BindCQ(s.cq, core.BindTransmit|core.BindRecv))
@@ -92,7 +94,7 @@ func pump(sides []*allocSide) error {
 	return nil
 }
 
-// everywhere posts an operation at some sides and waits for its end.
+// everywhere posts an operation at some sides and waits until it is complete at all of them.
 func everywhere(sides, posting []*allocSide, post func(rank int, s *allocSide) error) error {
 	end := wait.End()
 	for rank, s := range posting {
@@ -128,7 +130,7 @@ func everywhere(sides, posting []*allocSide, post func(rank int, s *allocSide) e
 
 var allocStacks = []string{"tcp", "tcp;ofi_rxm", "udp;ofi_rxd"}
 
-// checkAllocs repeats f.
+// checkAllocs checks that calls of f allocate nothing.
 func checkAllocs(t *testing.T, what string, f func() error) {
 	t.Helper()
 	var err error
@@ -143,7 +145,7 @@ func checkAllocs(t *testing.T, what string, f func() error) {
 	if err == nil {
 		n := testing.AllocsPerRun(100, once)
 		if n != 0 {
-			n = testing.AllocsPerRun(100, once) // it may have been now that they found that they can share memory
+			n = testing.AllocsPerRun(100, once) // the sides may have begun to share memory in this round
 		}
 		if n != 0 {
 			t.Errorf("%s: %v allocations", what, n)
@@ -194,7 +196,8 @@ func TestNoAllocCollective(t *testing.T) {
 			for _, op := range ops {
 				for _, size := range []int{8, 4 << 10, most} {
 					step := func(rank int, s *allocSide) error { return op.post(rank, s, size/8) }
-					checkAllocs(t, fmt.Sprintf("%s of %d bytes", op.name, size), func() error { return everywhere(sides, sides, step) })
+					checkAllocs(t, fmt.Sprintf("%s of %d bytes", op.name, size),
+						func() error { return everywhere(sides, sides, step) })
 				}
 			}
 		})
@@ -206,7 +209,8 @@ func joinAll(t *testing.T, sides []*allocSide) {
 	t.Helper()
 	var err error
 	for _, s := range sides {
-		if s.set, err = s.av.OpenSet(core.AVSetAttr{StartAddr: s.fi[0], EndAddr: s.fi[len(s.fi)-1], Stride: 1}); err == nil {
+		if s.set, err = s.av.OpenSet(core.AVSetAttr{StartAddr: s.fi[0], EndAddr: s.fi[len(s.fi)-1],
+			Stride: 1}); err == nil {
 			s.mc, err = s.ep.JoinCollective(s.set.Addr(), s.set, 0, nil)
 		}
 		if err != nil {
@@ -234,7 +238,8 @@ func TestNoAllocAtomic(t *testing.T) {
 			sides := allocSides(t, stack, core.CapMsg|core.CapAtomic, 2, 4096)
 			a, b := sides[0], sides[1]
 			base, key := b.mr.Base(), b.mr.Key()
-			m := &core.AtomicArgs{IOV: make([][]byte, 1), RMAIOC: make([]core.RMAIoc, 1), Addr: a.fi[1], Type: core.Uint64, Op: core.AtomicSum, Ctx: 1}
+			m := &core.AtomicArgs{IOV: make([][]byte, 1), RMAIOC: make([]core.RMAIoc, 1), Addr: a.fi[1],
+				Type: core.Uint64, Op: core.AtomicSum, Ctx: 1}
 			result, compare := make([][]byte, 1), make([][]byte, 1)
 			for _, size := range []int{8, 512, 2048} {
 				m.IOV[0], m.RMAIOC[0] = a.in[:size], core.RMAIoc{Addr: base, Count: size / 8, Key: key}
@@ -247,7 +252,8 @@ func TestNoAllocAtomic(t *testing.T) {
 						return a.ep.CompareAtomic(m, compare, nil, result, nil, 0)
 					},
 				} {
-					checkAllocs(t, fmt.Sprintf("%s of %d bytes", name, size), func() error { return everywhere(sides, sides[:1], post) })
+					checkAllocs(t, fmt.Sprintf("%s of %d bytes", name, size),
+						func() error { return everywhere(sides, sides[:1], post) })
 				}
 			}
 		})

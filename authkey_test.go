@@ -7,7 +7,7 @@ import (
 	"gofabric/core"
 )
 
-// TestAuthKey has endpoints with the same key talk, and those with another be refused, on every stack.
+// TestAuthKey: endpoints with the same key communicate, and endpoints with another key are refused, on every stack.
 func TestAuthKey(t *testing.T) {
 	for _, provider := range []string{"tcp", "tcp;ofi_rxm", "udp;ofi_rxd"} {
 		ctx := testContext(t)
@@ -39,7 +39,8 @@ func TestAuthKey(t *testing.T) {
 			t.Errorf("%s: %+v, %v", provider, m, err)
 		}
 	}
-	if _, err := Open(testContext(t), Config{Provider: "udp", Type: core.EPTypeDgram, AuthKey: []byte("key")}); !errors.Is(err, core.ErrNoData) {
+	if _, err := Open(testContext(t), Config{Provider: "udp", Type: core.EPTypeDgram,
+		AuthKey: []byte("key")}); !errors.Is(err, core.ErrNoData) {
 		t.Errorf("a datagram endpoint with a key: %v", err)
 	}
 }

@@ -6,7 +6,8 @@ import (
 	"gofabric/core"
 )
 
-// base is what endpoints share: fabric, domain and completion queue. It is closed when the last of its owners lets go.
+// base is what endpoints share: fabric, domain and completion queue. It closes when the last of its owners has
+// released it.
 type base struct {
 	info   *core.Info
 	fabric *core.Fabric
@@ -36,7 +37,7 @@ func openBase(sys *system, info *core.Info) (*base, error) {
 	return b, nil
 }
 
-// release lets go of a reference.
+// release releases a reference.
 func (b *base) release() error {
 	if b.refs.Add(-1) > 0 {
 		return nil

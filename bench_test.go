@@ -4,7 +4,7 @@ import (
 	"testing"
 )
 
-// BenchmarkRoundTrip is a message there and one back between two goroutines; both calls of each side wait.
+// BenchmarkRoundTrip measures a message there and one back between two goroutines. Both calls of each side wait.
 func BenchmarkRoundTrip(b *testing.B) {
 	x, y, toY, toX := openPair(b, Config{})
 	ctx := b.Context()

@@ -8,7 +8,7 @@ import (
 	"gofabric/core"
 )
 
-// The course of every call: post, wait, and give up when the context ends.
+// This file has the course of every call: post, wait, and give up when the context ends.
 
 // verb is a kind of transfer.
 type verb uint8
@@ -26,10 +26,10 @@ const (
 
 var verbNames = [...]string{"fi_send", "fi_senddata", "fi_recv", "fi_tsend", "fi_tsenddata", "fi_trecv", "fi_read", "fi_write"}
 
-// receives reports that a verb waits for a message of the peer's.
+// receives reports whether a verb waits for a message from the peer.
 func (v verb) receives() bool { return v == recv || v == trecv }
 
-// request is what a call asks for. It lives on the caller's stack.
+// request has the arguments of a call. It is on the caller's stack.
 type request struct {
 	verb   verb
 	peer   Peer
@@ -41,7 +41,7 @@ type request struct {
 	key    uint64
 }
 
-// post hands r to the provider. Called with e.mu held for reading.
+// post passes r to the provider. It is called with e.mu held for reading.
 func (e *Endpoint) post(r *request, ctx core.OpContext) error {
 	to := core.FIAddr(r.peer)
 	switch r.verb {
@@ -71,7 +71,7 @@ func (e *Endpoint) post(r *request, ctx core.OpContext) error {
 	return core.ErrNoSys
 }
 
-// do carries out a call.
+// do executes a call.
 func (e *Endpoint) do(ctx context.Context, r *request) (Received, error) {
 	name := verbNames[r.verb]
 	if err := e.enter(name); err != nil {
@@ -100,7 +100,8 @@ func (e *Endpoint) do(ctx context.Context, r *request) (Received, error) {
 		return got, nil
 	case o.err == core.ErrCanceled && why != nil:
 		return got, e.opError(name, r.peer, ended(why), o.text)
-	case o.err == core.ErrCanceled && e.eq != nil && e.isOpen(): // the provider, or look, flushed what the end of the connection left behind
+	// The provider, or look, has flushed what was posted when the connection ended.
+	case o.err == core.ErrCanceled && e.eq != nil && e.isOpen():
 		if o.err, o.text = e.endOf(r.verb), ""; o.err == io.EOF {
 			return got, io.EOF
 		}
@@ -108,7 +109,7 @@ func (e *Endpoint) do(ctx context.Context, r *request) (Received, error) {
 	return got, e.failure(name, r.peer, o)
 }
 
-// enter counts a call, which calls.Done ends.
+// enter counts a call. calls.Done ends it.
 func (e *Endpoint) enter(name string) error {
 	e.mu.RLock()
 	defer e.mu.RUnlock()
@@ -119,7 +120,7 @@ func (e *Endpoint) enter(name string) error {
 	return nil
 }
 
-// begin posts, and goes on trying while the provider is busy.
+// begin posts. It tries again while the provider is busy.
 func (e *Endpoint) begin(ctx context.Context, r *request, o *op) error {
 	for tries := 0; ; tries++ {
 		if ctx.Err() != nil {
@@ -135,7 +136,7 @@ func (e *Endpoint) begin(ctx context.Context, r *request, o *op) error {
 		default: // a receive may find a message that came before the end
 			o.recv = r.verb.receives()
 			if err = e.post(r, o.context()); e.eq != nil && (err == core.ErrNotConn || err == core.ErrShutdown) {
-				err = e.endOf(r.verb) // the provider noticed first
+				err = e.endOf(r.verb) // the provider noticed the end first
 			}
 		}
 		e.mu.RUnlock()
@@ -143,13 +144,15 @@ func (e *Endpoint) begin(ctx context.Context, r *request, o *op) error {
 			return err
 		}
 		e.base.hub.pass()
-		if tries > 8 { // others progress, or a connection is being made: a short sleep costs nobody anything
+		// Other calls make progress, or a connection is being made, so a short sleep costs no time.
+		if tries > 8 {
 			time.Sleep(min(time.Duration(tries)*10*time.Microsecond, time.Millisecond))
 		}
 	}
 }
 
-// giveUp ends an operation whose caller does not wait any longer. On return the operation is done and its buffer the caller's.
+// giveUp ends an operation whose caller no longer waits. On return the operation is done, and the caller owns its
+// buffer.
 func (e *Endpoint) giveUp(r *request, o *op) {
 	e.mu.RLock()
 	if !e.closed {
@@ -167,10 +170,11 @@ func (e *Endpoint) giveUp(r *request, o *op) {
 	e.base.hub.wait(context.Background(), o)
 }
 
-// disconnecter is the driver of an endpoint that can break off the connection with one peer and leave the others alone, as those of type RDM may.
+// disconnecter is the driver of an endpoint that can break the connection with one peer and keep the others. RDM
+// endpoints may have it.
 type disconnecter interface{ Disconnect(peer core.FIAddr) error }
 
-// breakOff ends the connection that a transfer is stuck in, and reports whether that was possible.
+// breakOff breaks the connection in which a transfer is stuck, and reports whether that was possible.
 func (e *Endpoint) breakOff(p Peer) bool {
 	e.mu.RLock()
 	defer e.mu.RUnlock()
@@ -185,21 +189,21 @@ func (e *Endpoint) breakOff(p Peer) bool {
 	return ok && p != AnyPeer && d.Disconnect(core.FIAddr(p)) == nil
 }
 
-// cancel cancels o, as far as that is possible. Called with mu held for reading.
+// cancel cancels o if possible. It is called with mu held for reading.
 func (e *Endpoint) cancel(o *op) {
-	// An error means that there is nothing to cancel: the operation is under way or done.
+	// An error means that there is nothing to cancel: the operation is in progress or done.
 	if e.srx == nil || e.srx.Cancel(o.context()) != nil {
 		e.ep.Cancel(o.context())
 	}
 }
 
-// abort has Shutdown and Close wait for nobody: the peer does not take what it should.
+// abort makes Shutdown and Close return without delivery, because the peer does not receive.
 func (e *Endpoint) abort() {
-	e.ep.SetOpt(core.OptLinger, 0) // what has no such option does not wait
+	e.ep.SetOpt(core.OptLinger, 0) // an endpoint without this option does not wait
 }
 
-// endOf is the error of a call of a connected endpoint whose connection has ended: io.EOF if the peer has closed it, or its half of it, in good order, and nothing
-// is left to receive.
+// endOf returns the error of a call of a connected endpoint whose connection has ended. It is io.EOF if the peer has
+// closed the connection, or its direction of it, in order, and there is nothing left to receive.
 func (e *Endpoint) endOf(v verb) error {
 	switch {
 	case e.peerClosed() && v.receives():
@@ -210,7 +214,7 @@ func (e *Endpoint) endOf(v verb) error {
 	return core.ErrConnReset
 }
 
-// peerClosed reports that the peer has said that it sends no more.
+// peerClosed reports whether the peer has announced that it sends no more.
 func (e *Endpoint) peerClosed() bool {
 	return e.ep.PeerClosed()
 }
@@ -221,7 +225,7 @@ func (e *Endpoint) isOpen() bool {
 	return !e.closed
 }
 
-// waitFor reports whether o was done within the time of CancelGrace.
+// waitFor reports whether o has completed within CancelGrace.
 func (e *Endpoint) waitFor(o *op) bool {
 	ctx, cancel := context.WithTimeout(context.Background(), e.grace)
 	defer cancel()

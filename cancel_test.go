@@ -13,7 +13,7 @@ import (
 	"gofabric/core"
 )
 
-// The end of a context in each state of an operation, over tcp. What needs exact timing is in hub_test.go.
+// This file ends contexts in each state of an operation, over tcp. hub_test.go has the tests that need exact timing.
 
 func TestCancelReceives(t *testing.T) {
 	a, b, toB, toA := openPair(t, Config{})
@@ -27,10 +27,11 @@ func TestCancelReceives(t *testing.T) {
 		_, err := call(short, buf)
 		cancel()
 		var oe *core.OpError
-		if !errors.Is(err, context.DeadlineExceeded) || !errors.Is(err, core.ErrTimedOut) || !errors.As(err, &oe) || oe.Op != name {
+		if !errors.Is(err, context.DeadlineExceeded) || !errors.Is(err, core.ErrTimedOut) || !errors.As(err, &oe) ||
+			oe.Op != name {
 			t.Fatalf("%s: got %v", name, err)
 		}
-		// The receive must be gone: a message goes to the next one.
+		// The receive must no longer be posted: the message goes to the next one.
 		if err := a.Send(ctx, toB, []byte("x")); err != nil {
 			t.Fatal(err)
 		}
@@ -49,14 +50,15 @@ func TestEndedContext(t *testing.T) {
 	why := errors.New("why")
 	ctx, cancel := context.WithCancelCause(context.Background())
 	cancel(why)
-	for _, err := range []error{a.Send(ctx, toB, nil), a.TSend(ctx, toB, nil, 1), a.Write(ctx, toB, nil, RemoteMemory{}, 0)} {
+	for _, err := range []error{a.Send(ctx, toB, nil), a.TSend(ctx, toB, nil, 1),
+		a.Write(ctx, toB, nil, RemoteMemory{}, 0)} {
 		if !errors.Is(err, why) || !errors.Is(err, core.ErrCanceled) {
 			t.Errorf("got %v", err)
 		}
 	}
 }
 
-// TestCancelLeader ends the call of the goroutine that reads the queue: another must take over.
+// TestCancelLeader ends the call of the goroutine that reads the queue. Another goroutine must take over.
 func TestCancelLeader(t *testing.T) {
 	a, b, toB, toA := openPair(t, Config{})
 	ctx := testContext(t)
@@ -87,7 +89,7 @@ func TestCancelLeader(t *testing.T) {
 	}
 }
 
-// TestCancelSendUnderWay ends a send so large that it waits for the receiver, who does not come.
+// TestCancelSendUnderWay ends a send that is so large that it waits for the receiver, which posts no receive.
 func TestCancelSendUnderWay(t *testing.T) {
 	big := bytes.Repeat([]byte{7}, 32<<20)
 	proc, err := newProcess(func(name string) (string, bool) { return "1000000", name == "FI_TCP_UNEXP_BYTES" }, "")
@@ -118,9 +120,9 @@ func TestCancelSendUnderWay(t *testing.T) {
 			t.Errorf("%s: the call took %v", name, took)
 		}
 	}
-	// The other side of the connection notices.
+	// The other side of the connection gets an error.
 	if _, err := server.Recv(ctx, Connected, make([]byte, 32<<20)); err == nil {
-		t.Error("the message was received in full though its sender gave up")
+		t.Error("the message was received in full although its sender gave up")
 	}
 }
 
@@ -172,14 +174,14 @@ func TestCloseEndsCalls(t *testing.T) {
 	}
 }
 
-// TestNothingIsLost receives with contexts that end at any moment: every message must come out once and in order, and no buffer may change after the
-// return of the call it was given to.
+// TestNothingIsLost receives with contexts that end at any moment. Every message must be received once and in order,
+// and no buffer may change after its call has returned.
 func TestNothingIsLost(t *testing.T) {
 	a, b, toB, _ := openPair(t, Config{})
 	ctx := testContext(t)
 	const messages, size = 300, 3000
 	var sender sync.WaitGroup
-	defer sender.Wait() // its last call may return after the message has come out here
+	defer sender.Wait() // its last call may return after the message was received here
 	sender.Go(func() {
 		buf := make([]byte, size)
 		for i := range messages {
@@ -189,7 +191,8 @@ func TestNothingIsLost(t *testing.T) {
 				return
 			}
 			if i%8 == 0 {
-				time.Sleep(100 * time.Microsecond) // so that receives are abandoned with and without messages there; the outcome is the same
+				// Receives are abandoned with and without waiting messages. The result must be the same.
+				time.Sleep(100 * time.Microsecond)
 			}
 		}
 	})
@@ -215,11 +218,11 @@ func TestNothingIsLost(t *testing.T) {
 	}
 	for _, buf := range abandoned {
 		if !bytes.Equal(buf, gone) {
-			t.Fatal("a buffer changed though its receive had been cancelled")
+			t.Fatal("a buffer changed although its receive was cancelled")
 		}
 	}
 	if len(abandoned) == 0 {
-		t.Error("no receive was cancelled: the test shows nothing")
+		t.Error("no receive was cancelled: this test has checked nothing")
 	}
 }
 

@@ -8,8 +8,8 @@ import (
 	"gofabric/core"
 )
 
-// CloseAll closes core objects in an order that works whatever the order of the arguments: endpoints first and
-// fabrics last, since fi_close(3) fails with core.ErrBusy on an object in use. If an object has a method Children()
+// CloseAll closes core objects. The order of the arguments does not matter: it closes endpoints first and fabrics
+// last, because fi_close(3) fails with core.ErrBusy on an object in use. If an object has a method Children()
 // []core.Object, CloseAll closes those too. It skips nil objects, tries all others, and joins the errors.
 func CloseAll(objs ...core.Object) error {
 	var all []core.Object
@@ -24,7 +24,7 @@ func CloseAll(objs ...core.Object) error {
 	return errors.Join(errs...)
 }
 
-// parent is an object that knows what was opened from it.
+// parent is an object that knows the objects that were opened from it.
 type parent interface{ Children() []core.Object }
 
 func gather(all []core.Object, o core.Object) []core.Object {
@@ -40,13 +40,13 @@ func gather(all []core.Object, o core.Object) []core.Object {
 	return all
 }
 
-// isNil says that there is no object: nil, or a nil pointer to one.
+// isNil reports whether o is nil, or a nil pointer.
 func isNil(o core.Object) bool {
 	v := reflect.ValueOf(o)
 	return !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil()
 }
 
-// closeRank is lower for what must be closed earlier.
+// closeRank returns the rank of an object. Objects of lower rank close first.
 func closeRank(o core.Object) int {
 	switch o.(type) {
 	case *Endpoint, *Listener, *Memory:
@@ -64,5 +64,5 @@ func closeRank(o core.Object) int {
 	case *core.Fabric:
 		return 7
 	}
-	return 5 // wait sets outlive the queues in them, whatever else does not
+	return 5 // wait sets may close after the queues in them
 }

@@ -8,7 +8,7 @@ import (
 	"gofabric/core"
 )
 
-// Objects that note the order in which they are closed.
+// These objects record the order in which they are closed.
 
 type noted struct {
 	name  string
@@ -56,7 +56,7 @@ type (
 		noted
 		domain *notedDomain
 	}
-	// notedOwner is an object of the application's own.
+	// notedOwner is an object that belongs to the application.
 	notedOwner struct {
 		noted
 		children []core.Object
@@ -75,7 +75,7 @@ func (n *notedOwner) Close() error  { return n.note() }
 
 func (n *notedOwner) Children() []core.Object { return n.children }
 
-// called is n under another name.
+// called returns n with another name.
 func (n noted) called(name string) noted { return noted{name: name, order: n.order} }
 
 func (n *notedFabric) OpenDomain(*core.Info) (core.DomainDriver, error) { return n.domain, nil }
@@ -97,7 +97,8 @@ func (n *notedDomain) RegMR(*core.MRAttr, core.AVDriver) (core.MRDriver, error) 
 func (n *notedAV) OpenSet(core.AVSetAttr) (core.AVSetDriver, error) {
 	return &notedSet{noted: n.called("set")}, nil
 }
-func (n *notedEP) JoinCollective(_ core.FIAddr, _ core.AVSetDriver, _ core.JoinFlags, _ any, made func(core.MCDriver) *core.MC) error {
+func (n *notedEP) JoinCollective(_ core.FIAddr, _ core.AVSetDriver, _ core.JoinFlags, _ any,
+	made func(core.MCDriver) *core.MC) error {
 	made(&notedMC{noted: n.called("mc")})
 	return nil
 }
@@ -107,7 +108,8 @@ func TestCloseAllOrder(t *testing.T) {
 	n := noted{order: &order}
 	broken := n.called("mr")
 	broken.err = core.ErrBusy
-	fabric := core.NewFabric(&notedFabric{noted: n.called("fabric"), domain: &notedDomain{noted: n.called("domain"), mr: broken}})
+	fabric := core.NewFabric(&notedFabric{noted: n.called("fabric"),
+		domain: &notedDomain{noted: n.called("domain"), mr: broken}})
 	opened := func(err error) {
 		t.Helper()
 		if err != nil {
@@ -136,12 +138,13 @@ func TestCloseAllOrder(t *testing.T) {
 	if !errors.Is(err, core.ErrBusy) {
 		t.Errorf("got %v", err)
 	}
-	if want := []string{"scalable", "ep", "mr", "mc", "set", "cq", "av", "owner", "domain", "fabric"}; !slices.Equal(order, want) {
+	if want := []string{"scalable", "ep", "mr", "mc", "set", "cq", "av", "owner", "domain",
+		"fabric"}; !slices.Equal(order, want) {
 		t.Errorf("closed %v, want %v", order, want)
 	}
 }
 
-// TestCloseAllByHand opens objects through core's calls and closes them in the worst order.
+// TestCloseAllByHand opens objects through core's calls, and passes them to CloseAll in the worst order.
 func TestCloseAllByHand(t *testing.T) {
 	hints := core.NewHints()
 	hints.Fabric.ProvName, hints.EP.Type, hints.Caps = "tcp", core.EPTypeRDM, core.CapMsg

@@ -2,7 +2,7 @@ package gofabric
 
 import "os"
 
-// descriptors counts the open descriptors.
+// descriptors returns the number of open descriptors.
 func descriptors() int {
 	list, err := os.ReadDir("/proc/self/fd")
 	if err != nil {

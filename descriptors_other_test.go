@@ -2,5 +2,5 @@
 
 package gofabric
 
-// descriptors cannot be seen: 0.
+// descriptors returns 0: this system does not list them.
 func descriptors() int { return 0 }

@@ -9,8 +9,8 @@ import (
 	"gofabric/core"
 )
 
-// TestDatagrams: the easy door leads to datagrams, too: what comes early is kept, a receive that nothing comes for ends with its context, and what does
-// not fit is told.
+// TestDatagrams exchanges datagrams through this package. An early datagram is kept, a receive without a datagram
+// ends with its context, and a truncated datagram is reported.
 func TestDatagrams(t *testing.T) {
 	a, b, toB, toA := openPair(t, Config{Provider: "udp", Type: core.EPTypeDgram})
 	ctx, cancel := context.WithTimeout(t.Context(), limit)

@@ -10,11 +10,11 @@ import (
 	"gofabric/core"
 )
 
-// Connections, the side that asks (fi_cm(3)).
+// This file has the active side of connections (fi_cm(3)).
 
 // RejectedError is the error of Dial when the peer refuses the connection. It wraps core.ErrConnRefused.
 type RejectedError struct {
-	PrivateData []byte // of Request.Reject
+	PrivateData []byte // argument of Request.Reject
 	Err         error
 }
 
@@ -22,8 +22,8 @@ func (e *RejectedError) Error() string { return e.Err.Error() }
 func (e *RejectedError) Unwrap() error { return e.Err }
 
 // Dial connects to a listener (fi_connect(3)). It returns when the connection is established or refused, or when ctx
-// ends. addr is as for Endpoint.Insert. Pass Connected as the peer to the endpoint's transfers. The listener's answer
-// is in Endpoint.PrivateData; the error of a refusal is a *RejectedError.
+// ends. addr has the form of Endpoint.Insert's. Pass Connected as the peer to the endpoint's transfers.
+// Endpoint.PrivateData has the listener's answer. The error of a refusal is a *RejectedError.
 func Dial(ctx context.Context, addr string, cfg Config) (*Endpoint, error) {
 	const name = "fi_connect"
 	c := configure(cfg)
@@ -66,7 +66,7 @@ func Dial(ctx context.Context, addr string, cfg Config) (*Endpoint, error) {
 	return e, nil
 }
 
-// connected waits for the outcome of Connect or Accept.
+// connected waits for the result of Connect or Accept.
 func (e *Endpoint) connected(ctx context.Context, name string) error {
 	var ev core.EQEvent
 	for {
@@ -100,7 +100,7 @@ func (e *Endpoint) connected(ctx context.Context, name string) error {
 	}
 }
 
-// splitAddr takes an address apart as GetInfo wants it: an address with scheme goes there whole.
+// splitAddr splits an address into the arguments of GetInfo. An address with a scheme is not split.
 func splitAddr(name, addr string) (node, service string, err error) {
 	if strings.Contains(addr, "://") {
 		return addr, "", nil

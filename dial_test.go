@@ -99,7 +99,7 @@ func TestReject(t *testing.T) {
 
 func TestDialErrors(t *testing.T) {
 	ctx := testContext(t)
-	silent, err := net.Listen("tcp", "127.0.0.1:0") // accepts, and never says a word
+	silent, err := net.Listen("tcp", "127.0.0.1:0") // it accepts, and sends nothing
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -113,7 +113,7 @@ func TestDialErrors(t *testing.T) {
 		name, addr string
 		want       error
 	}{
-		{"nobody there", gone.Addr().String(), core.ErrConnRefused},
+		{"no listener", gone.Addr().String(), core.ErrConnRefused},
 		{"silence", silent.Addr().String(), context.DeadlineExceeded},
 		{"no port", "127.0.0.1", core.ErrInval},
 		{"bad scheme", "fi_sockaddr_in://1.2.3:1", core.ErrNoData},
@@ -135,7 +135,7 @@ func TestDialErrors(t *testing.T) {
 	}
 }
 
-// TestPeerCloses has calls wait on a connection whose other side goes away, and calls made afterwards.
+// TestPeerCloses: the other side of a connection closes, while calls wait and before further calls.
 func TestPeerCloses(t *testing.T) {
 	for name, caps := range map[string]core.Caps{"plain": core.CapMsg, "tagged": core.CapMsg | core.CapTagged} {
 		t.Run(name, func(t *testing.T) {
@@ -165,7 +165,8 @@ func TestTaggedOverConnection(t *testing.T) {
 	ctx := testContext(t)
 	go client.TSend(ctx, Connected, []byte("seven"), 7)
 	buf := make([]byte, 10)
-	if r, err := server.TRecv(ctx, Connected, buf, 0, ^uint64(0)); err != nil || r.Tag != 7 || !bytes.Equal(buf[:r.Len], []byte("seven")) {
+	if r, err := server.TRecv(ctx, Connected, buf, 0, ^uint64(0)); err != nil || r.Tag != 7 ||
+		!bytes.Equal(buf[:r.Len], []byte("seven")) {
 		t.Fatalf("got %+v %v", r, err)
 	}
 }

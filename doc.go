@@ -15,9 +15,8 @@
 //	err = ep.TSend(ctx, peer, buf, 42) // returns when complete, or when ctx ends
 //
 // Package core has every call of libfabric, and its completion queues, counters and atomic operations. GetInfo and
-// OpenFabric of this package open core's objects; the examples "core" and "atomics"
-// show how.
-//
+// Package core has every call of libfabric, and its completion queues, counters and atomic operations. GetInfo and
+// OpenFabric of this package open core's objects; the examples "core" and "atomics" show how.
 // # Providers
 //
 // A program has the providers that it imports, as it has drivers with database/sql. Package gofabric/all imports all
@@ -51,7 +50,7 @@
 //	provider/tcp           MSG and RDM endpoints over TCP, local sockets and shared memory
 //	provider/udp           DGRAM endpoints over sockets, or past the kernel's stack (AF_XDP)
 //	internal/endpoint      the API objects that reliable providers share: domains, bindings, completions, data calls
-//	internal/peers         who is connected to whom; internal/transport/stream and internal/transport/datagram, the links below
+//	internal/peers         connections of RDM endpoints; links and ports below: internal/transport/...
 //	cq                     completion queues, event queues, counters, wait and poll sets
 //	av                     address vectors
 //	core/mr                memory regions: keys and access checks

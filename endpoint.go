@@ -13,7 +13,7 @@ import (
 	"gofabric/internal/host"
 )
 
-// Peer names another endpoint: an index into the address vector of this one (fi_addr_t, fi_av(3)).
+// Peer is another endpoint: an index into the address vector of this one (fi_addr_t, fi_av(3)).
 type Peer core.FIAddr
 
 // AnyPeer as the source of a receive means any sender, and in Received an unknown one (FI_ADDR_UNSPEC). The calls of
@@ -23,8 +23,8 @@ const AnyPeer = Peer(core.AddrUnspec)
 // Connected is the one peer of a connected endpoint, from Dial or Accept.
 const Connected = AnyPeer
 
-// Endpoint is an endpoint with everything it needs: fabric, domain, completion queue, and address vector or event
-// queue.
+// Endpoint is an endpoint with all objects that it needs: fabric, domain, completion queue, and address vector or
+// event queue.
 //
 // # Waiting
 //
@@ -32,15 +32,15 @@ const Connected = AnyPeer
 // the same time. A send is complete when its buffer may be used again. To make it wait until the message has arrived,
 // put core.OpDeliveryComplete into Tx.OpFlags of Config.Hints.
 //
-// When its context ends, a call cancels its operation (fi_cancel(3)) and waits until that is over. It returns a
+// When its context ends, a call cancels its operation (fi_cancel(3)) and waits until that is done. It returns a
 // *core.OpError that wraps core.ErrTimedOut or core.ErrCanceled and the context's cause. If the operation completes
-// at that very moment, the call returns its result, so no message is lost. After the return nothing reads or writes
-// the buffer.
+// at that moment, the call returns its result, so no message is lost. After the return no code reads or writes the
+// buffer.
 //
-// A receive that no message has begun to fill, and a send that has not begun, are cancelled at once. An operation in
-// the middle of its transfer has Config.CancelGrace to complete. Then the connection to the peer is broken off. If
-// that does not help, or if the provider cannot break off the connection to one peer, the endpoint is closed, and its
-// other calls fail with core.ErrCanceled.
+// A receive for which no message has begun, and a send that has not begun, are cancelled at once. An operation in the
+// middle of its transfer has Config.CancelGrace to complete. Then the connection to the peer is broken. If that does
+// not help, or if the provider cannot break the connection to one peer, the endpoint is closed, and its other calls
+// fail with core.ErrCanceled.
 type Endpoint struct {
 	base   *base
 	ep     *core.Endpoint
@@ -52,28 +52,29 @@ type Endpoint struct {
 	cmd    []byte          // private data that came with the connection
 	reg    host.Registered // nil without Config.Name
 	grace  time.Duration
-	linger time.Duration // negative: the provider's
+	linger time.Duration // negative: the provider's time
 
 	// See watch.go.
 	lost    atomic.Bool // the connection has ended
-	silent  atomic.Bool // CloseWrite
+	silent  atomic.Bool // CloseWrite was called
 	watched atomic.Bool
 
-	// mu is held for reading while an operation is posted or cancelled, so that the endpoint is not closed underneath.
+	// mu is held for reading while an operation is posted or cancelled, so that the endpoint is not closed in the
+	// meantime.
 	mu      sync.RWMutex
 	closed  bool
 	stopErr error
-	calls   sync.WaitGroup // calls under way
+	calls   sync.WaitGroup // calls in progress
 	regions map[*Memory]struct{}
 
 	once     sync.Once
 	closeErr error
 }
 
-// Open opens an endpoint that talks to any number of peers: reliable datagrams (core.EPTypeRDM), or the type in
-// cfg.Type. ctx bounds the opening only. Close the endpoint with Close.
+// Open opens an endpoint that communicates with any number of peers. It has reliable datagrams (core.EPTypeRDM), or
+// the type in cfg.Type. ctx is only for the opening. Close the endpoint with Close.
 //
-// The error is a *core.OpError. It is core.ErrNoData if no provider offers what cfg asks for; its Hint says why.
+// The error is a *core.OpError. It is core.ErrNoData if no provider fulfils cfg; its Hint says why.
 func Open(ctx context.Context, cfg Config) (*Endpoint, error) {
 	c := configure(cfg)
 	if c.Type == core.EPTypeUnspec && (c.Hints == nil || c.Hints.EP.Type == core.EPTypeUnspec) {
@@ -105,8 +106,8 @@ func Open(ctx context.Context, cfg Config) (*Endpoint, error) {
 	return e, nil
 }
 
-// open opens and enables the core endpoint. After an error Close frees what was opened: fields are set on success only, since an interface that holds a
-// nil pointer is not nil.
+// open opens and enables the core endpoint. After an error Close frees the opened objects. Fields are set on success
+// only, because an interface that holds a nil pointer is not nil.
 func (e *Endpoint) open(info *core.Info, peers int) error {
 	ep, err := e.base.domain.OpenEndpoint(info)
 	if err != nil {
@@ -135,7 +136,8 @@ func (e *Endpoint) open(info *core.Info, peers int) error {
 			return err
 		}
 	}
-	if info.EP.RxCtxCnt == core.SharedContext { // tcp's connected endpoints have tagged messages only so
+	// tcp's connected endpoints have tagged messages only with a shared receive context.
+	if info.EP.RxCtxCnt == core.SharedContext {
 		srx, err := e.base.domain.OpenSRX(info.Rx)
 		if err != nil {
 			return err
@@ -163,30 +165,30 @@ func (e *Endpoint) setLinger() error {
 		return nil
 	}
 	err := e.ep.SetOpt(core.OptLinger, int(e.linger/time.Millisecond))
-	if errors.Is(err, core.ErrNoProtoOpt) { // datagrams wait for nothing
+	if errors.Is(err, core.ErrNoProtoOpt) { // datagram endpoints do not wait
 		err = nil
 	}
 	return err
 }
 
-// Name is the endpoint's address, which peers pass to Insert or InsertAddr (fi_getname(3)).
+// Name returns the endpoint's address, which peers pass to Insert or InsertAddr (fi_getname(3)).
 func (e *Endpoint) Name() core.Addr { return e.name }
 
-// PeerName is the address of a connected endpoint's peer (fi_getpeer(3)). Other endpoints return the zero Addr.
+// PeerName returns the address of a connected endpoint's peer (fi_getpeer(3)). Other endpoints return the zero Addr.
 func (e *Endpoint) PeerName() core.Addr { return e.peer }
 
-// PrivateData is what the peer sent with the connection: Config.PrivateData of the side that dialled, or what the
-// listener passed to Accept. It is the caller's.
+// PrivateData returns the data that the peer sent with the connection: Config.PrivateData of the side that dialled,
+// or the argument of the listener's Accept. The caller owns it.
 func (e *Endpoint) PrivateData() []byte { return e.cmd }
 
-// Info describes the endpoint (struct fi_info). The caller must not change it.
+// Info returns the description of the endpoint (struct fi_info). The caller must not change it.
 func (e *Endpoint) Info() *core.Info { return e.base.info }
 
-// Core is the core endpoint underneath, for calls that this package does not have. This package reads its completion
-// queue and drops completions that it does not know, so operations posted here should not ask for one.
+// Core returns the core endpoint, for calls that this package does not have. This package reads its completion queue
+// and drops completions that it does not know, so operations posted to the core endpoint should not ask for one.
 func (e *Endpoint) Core() *core.Endpoint { return e.ep }
 
-// Domain is the core domain underneath.
+// Domain returns the core domain.
 func (e *Endpoint) Domain() *core.Domain { return e.base.domain }
 
 // Insert adds a peer to the address vector (fi_av_insertsvc(3)). addr is "node7:7471", "10.0.0.7:7471" or
@@ -259,7 +261,7 @@ func (e *Endpoint) peerError(name, peer string, err error) error {
 	return &core.OpError{Op: name, Provider: e.base.info.Fabric.ProvName, Object: e.name.String(), Peer: peer, Err: err}
 }
 
-// Remove takes a peer out of the address vector (fi_av_remove(3)). No transfer with it may be under way.
+// Remove removes a peer from the address vector (fi_av_remove(3)). No transfer with it may be in progress.
 func (e *Endpoint) Remove(p Peer) error {
 	e.mu.RLock()
 	defer e.mu.RUnlock()
@@ -293,10 +295,10 @@ func (e *Endpoint) usable(name string) error {
 	return nil
 }
 
-// CloseWrite tells the peer of a connected endpoint that no more messages follow, as shutdown(2) does with SHUT_WR;
-// libfabric has no such call. The peer's receives return io.EOF after the last message. What the peer sends still
-// arrives. Later sends here fail with core.ErrShutdown. CloseWrite fails with core.ErrOpNotSupp if the provider or
-// the peer (native libfabric) has no half-closed connections.
+// CloseWrite announces to the peer of a connected endpoint that no more messages follow, as shutdown(2) does with
+// SHUT_WR; libfabric has no such call. The peer's receives return io.EOF after the last message. Messages from the
+// peer still arrive. Later sends here fail with core.ErrShutdown. CloseWrite fails with core.ErrOpNotSupp if the
+// provider or the peer (native libfabric) has no half-closed connections.
 func (e *Endpoint) CloseWrite() error {
 	const name = "fi_shutdown"
 	e.mu.RLock()
@@ -314,10 +316,10 @@ func (e *Endpoint) CloseWrite() error {
 	return nil
 }
 
-// Close closes the endpoint and everything opened with it, memory regions included (fi_close(3)). It first delivers
-// what was sent, to every peer that lives, and waits for that as long as Config.Linger; an error that wraps
-// core.ErrTimedOut says that not all was delivered. The peer of a connected endpoint then gets io.EOF. Calls under
-// way return core.ErrCanceled. Closing again does nothing and returns the same error.
+// Close closes the endpoint and all objects that were opened with it, memory regions included (fi_close(3)). It first
+// delivers the sent messages to every peer that is alive, and waits for that up to Config.Linger. An error that wraps
+// core.ErrTimedOut means that not all were delivered. The peer of a connected endpoint then gets io.EOF. Calls in
+// progress return core.ErrCanceled. Closing again does nothing and returns the same error.
 func (e *Endpoint) Close() error {
 	e.once.Do(func() { e.closeErr = e.close() })
 	return e.closeErr
@@ -345,7 +347,7 @@ func (e *Endpoint) close() error {
 	return errors.Join(stopped, CloseAll(objs...), e.base.release())
 }
 
-// stop closes the core endpoint, after which no buffer is the provider's any more, and ends all calls.
+// stop closes the core endpoint and ends all calls. After it the provider uses no buffer.
 func (e *Endpoint) stop() error {
 	e.mu.Lock()
 	was := e.closed
@@ -353,7 +355,7 @@ func (e *Endpoint) stop() error {
 	if !was && e.ep != nil {
 		e.stopErr = e.ep.Close()
 	}
-	if !was && e.srx != nil { // its receives are not the endpoint's
+	if !was && e.srx != nil { // the receives are not the endpoint's
 		e.stopErr = errors.Join(e.stopErr, e.srx.Close())
 	}
 	err := e.stopErr

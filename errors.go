@@ -7,9 +7,9 @@ import (
 	"gofabric/core"
 )
 
-// Errors of the easy door: each names operation, provider, local address and peer.
+// This file makes the errors of this package. Each names operation, provider, local address and peer.
 
-// cause is two errors in one: libfabric's number and what led to it. errors.Is matches both.
+// cause combines two errors: libfabric's number and the error that led to it. errors.Is matches both.
 type cause struct {
 	errno core.Errno
 	why   error
@@ -18,7 +18,8 @@ type cause struct {
 func (c *cause) Error() string   { return c.errno.Error() + ": " + c.why.Error() }
 func (c *cause) Unwrap() []error { return []error{c.errno, c.why} }
 
-// ended is the error of a call that a context ended: core.ErrTimedOut or core.ErrCanceled, and the context's cause.
+// ended returns the error of a call whose context has ended: core.ErrTimedOut or core.ErrCanceled, and the context's
+// cause.
 func ended(why error) error {
 	if errors.Is(why, context.DeadlineExceeded) {
 		return &cause{core.ErrTimedOut, why}
@@ -26,7 +27,7 @@ func ended(why error) error {
 	return &cause{core.ErrCanceled, why}
 }
 
-// hintFor says what to do about an error of a data transfer.
+// hintFor returns advice for an error of a data transfer.
 func hintFor(err error) string {
 	var e core.Errno
 	errors.As(err, &e)
@@ -34,7 +35,7 @@ func hintFor(err error) string {
 	case core.ErrTrunc:
 		return "the message is longer than the receive buffer"
 	case core.ErrConnRefused:
-		return "nobody listens there; is the peer running?"
+		return "no endpoint listens there; is the peer running?"
 	case core.ErrKeyRejected, core.ErrAccess:
 		return "key, bounds or permission of the remote memory do not allow it; is it still registered?"
 	case core.ErrShutdown:
@@ -53,7 +54,7 @@ func hintFor(err error) string {
 	return ""
 }
 
-// opError describes a failure on e. An error that is an OpError already stays as it is.
+// opError describes a failure of e. An error that is an OpError is returned unchanged.
 func (e *Endpoint) opError(name string, to Peer, err error, hint string) error {
 	var have *core.OpError
 	if errors.As(err, &have) {
@@ -74,7 +75,7 @@ func (e *Endpoint) opError(name string, to Peer, err error, hint string) error {
 	return o
 }
 
-// failure is the error of an operation that completed with one.
+// failure returns the error of an operation that has completed with one.
 func (e *Endpoint) failure(name string, to Peer, o *op) error {
 	err := e.opError(name, to, o.err, o.text)
 	if oe, ok := err.(*core.OpError); ok && oe.Peer == "" && !o.peer.IsZero() {

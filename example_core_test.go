@@ -11,8 +11,8 @@ import (
 	"gofabric/core"
 )
 
-// Core's objects are opened one by one, as in C: Info, fabric, domain, then queue, counter, address vector and endpoint, which are bound together. A counter
-// says how many messages have come, a completion queue what they were.
+// Core's objects are opened one by one, as in C: Info, fabric and domain, then queue, counter, address vector and
+// endpoint, which are bound together. The counter counts messages, and the completion queue describes each.
 func Example_core() {
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
@@ -43,7 +43,7 @@ func Example_core() {
 	fi := make([]core.FIAddr, 1)
 	_, err = av.Insert([]core.Addr{self}, fi, 0)
 	check(err)
-	check(ep.Recv(make([]byte, 64), 0, core.AddrUnspec, 7)) // 7 and 8 are what the completions will say
+	check(ep.Recv(make([]byte, 64), 0, core.AddrUnspec, 7)) // the completion has 7 as its context
 	check(ep.Send([]byte("to myself"), 0, fi[0], 8))
 
 	check(arrived.Wait(ctx, 1))
@@ -61,7 +61,8 @@ func Example_core() {
 	// Output: operation 7 received 9 bytes: FI_RECV, FI_MSG
 }
 
-// Two nodes add to a number in the memory of the first, which does nothing for it. Each gets the number as it was before.
+// Two nodes add to a number in the memory of the first node, which makes no call for it. Each gets the number from
+// before its addition.
 func Example_atomics() {
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
@@ -69,7 +70,8 @@ func Example_atomics() {
 	defer a.Close()
 	defer b.Close()
 	memory := make([]byte, 8)
-	mr, err := a.domain.RegMR(&core.MRAttr{IOV: [][]byte{memory}, Access: core.AccessRemoteRead | core.AccessRemoteWrite, RequestedKey: 42})
+	mr, err := a.domain.RegMR(&core.MRAttr{IOV: [][]byte{memory},
+		Access: core.AccessRemoteRead | core.AccessRemoteWrite, RequestedKey: 42})
 	check(err)
 	name, err := a.ep.Name()
 	check(err)
@@ -80,14 +82,15 @@ func Example_atomics() {
 		_, err := n.av.Insert([]core.Addr{name}, fi, 0)
 		check(err)
 		binary.NativeEndian.PutUint64(operand, uint64(100+i))
-		add := core.AtomicArgs{IOV: [][]byte{operand}, Addr: fi[0], RMAIOC: []core.RMAIoc{{Addr: mr.Base(), Count: 1, Key: mr.Key()}}, Type: core.Uint64,
-			Op: core.AtomicSum}
-		check(n.ep.FetchAtomic(&add, [][]byte{before}, nil, 0)) // core.ErrAgain would mean that the queue is full: read completions
+		add := core.AtomicArgs{IOV: [][]byte{operand}, Addr: fi[0],
+			RMAIOC: []core.RMAIoc{{Addr: mr.Base(), Count: 1, Key: mr.Key()}}, Type: core.Uint64, Op: core.AtomicSum}
+		// core.ErrAgain would mean that the queue is full: read completions and try again.
+		check(n.ep.FetchAtomic(&add, [][]byte{before}, nil, 0))
 		_, err = n.cq.SRead(ctx, make([]core.CQEntry, 1))
 		check(err)
 		fmt.Println("added", 100+i, "to", binary.NativeEndian.Uint64(before))
 	}
-	check(mr.Close()) // from now on no peer changes the memory, and it may be looked at
+	check(mr.Close()) // peers no longer change the memory, so it may be read
 	fmt.Println("now", binary.NativeEndian.Uint64(memory))
 	// Output:
 	// added 100 to 0
@@ -95,7 +98,7 @@ func Example_atomics() {
 	// now 201
 }
 
-// node is an endpoint of core with what it stands on.
+// node is an endpoint of core with its fabric, domain and other objects.
 type node struct {
 	fabric *core.Fabric
 	domain *core.Domain
@@ -104,10 +107,11 @@ type node struct {
 	ep     *core.Endpoint
 }
 
-// openNode opens a reliable datagram endpoint at a port of the system's choice.
+// openNode opens a reliable datagram endpoint. The system chooses the port.
 func openNode(caps core.Caps) *node {
 	hints := core.NewHints()
-	hints.Fabric.ProvName, hints.EP.Type, hints.Caps, hints.Domain.DataProgress = "tcp", core.EPTypeRDM, caps, core.ProgressAuto
+	hints.Fabric.ProvName, hints.EP.Type, hints.Caps, hints.Domain.DataProgress = "tcp", core.EPTypeRDM, caps,
+		core.ProgressAuto
 	infos, _, err := gofabric.GetInfo(core.Query{Node: "127.0.0.1", Flags: core.InfoSource, Hints: hints})
 	check(err)
 	n := &node{}

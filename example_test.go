@@ -43,7 +43,7 @@ func Example() {
 	// Output: 13 bytes: hello, fabric
 }
 
-// Tagged messages go to the receive whose tag matches; bits in the ignore mask do not count.
+// A tagged message matches a receive with the same tag. Bits in the ignore mask are not compared.
 func ExampleEndpoint_TRecv() {
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
@@ -51,7 +51,7 @@ func ExampleEndpoint_TRecv() {
 	defer a.Close()
 	defer b.Close()
 
-	go func() { // the high byte says what a message is, the low byte its number
+	go func() { // the high byte is the kind of a message, the low byte its number
 		for _, m := range []struct {
 			tag  uint64
 			text string
@@ -74,7 +74,7 @@ func ExampleEndpoint_TRecv() {
 	// tag 0x0101: a log line
 }
 
-// One side writes into the other's memory, which is told where by a message.
+// One side writes into the memory of the other, after a message has told it the key and the address.
 func ExampleEndpoint_Write() {
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
@@ -110,7 +110,7 @@ func ExampleEndpoint_Write() {
 	if err := a.Write(ctx, toB, []byte("RMA"), remote, 4); err != nil {
 		log.Fatal(err)
 	}
-	// A read that follows a write to the same peer sees what was written.
+	// A read that follows a write to the same peer returns the written data.
 	back := make([]byte, remote.Len)
 	if err := a.Read(ctx, toB, back, remote, 0); err != nil {
 		log.Fatal(err)
@@ -119,7 +119,7 @@ func ExampleEndpoint_Write() {
 	// Output: ....RMA.........
 }
 
-// A connection of two endpoints of type MSG, with private data both ways.
+// Two endpoints of type MSG connect. Each sends private data to the other.
 func ExampleDial() {
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
@@ -160,7 +160,7 @@ func ExampleDial() {
 	// Output: welcome, alice: first message
 }
 
-// Datagrams are not connected, may be lost, and fit into one packet of the network.
+// Datagrams need no connection. They may be lost, and each must fit into one packet of the network.
 func Example_datagrams() {
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
@@ -202,7 +202,7 @@ func Example_datagrams() {
 	// Output: a reading: 21.5
 }
 
-// One endpoint talks to many: each peer is an index into its address vector.
+// One endpoint communicates with many peers. A peer is an index into its address vector.
 func Example_manyPeers() {
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
@@ -244,7 +244,7 @@ func Example_manyPeers() {
 		if err := master.Send(ctx, peer, []byte{10}); err != nil {
 			log.Fatal(err)
 		}
-		if _, err := master.Recv(ctx, peer, buf); err != nil { // of this one only
+		if _, err := master.Recv(ctx, peer, buf); err != nil { // from this peer only
 			log.Fatal(err)
 		}
 		fmt.Println("worker", i, "answers", buf[0])
@@ -257,7 +257,7 @@ func Example_manyPeers() {
 	// worker 4 answers 40
 }
 
-// What there is: the ways to communicate that provide tagged messages, and why others were refused.
+// GetInfo returns the ways to communicate with tagged messages, and the reasons why others were refused.
 func ExampleGetInfo() {
 	hints := core.NewHints()
 	hints.Fabric.ProvName = "tcp"
@@ -280,7 +280,7 @@ func ExampleGetInfo() {
 	// multicast too: true  reasons given: true
 }
 
-// twoEndpoints opens two endpoints, the first of which knows the second.
+// twoEndpoints opens two endpoints. The first has the address of the second.
 func twoEndpoints(ctx context.Context) (a, b *gofabric.Endpoint, toB gofabric.Peer) {
 	var ends [2]*gofabric.Endpoint
 	for i := range ends {

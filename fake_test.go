@@ -7,10 +7,10 @@ import (
 	"gofabric/core"
 )
 
-// A provider that does exactly what a test tells it.
+// This file is a provider that does exactly what a test tells it to do.
 
 type fakeEP struct {
-	core.EndpointDriver // what is not overridden panics
+	core.EndpointDriver // calls without a method here panic
 	mu                  sync.Mutex
 	posted              []core.OpContext
 	onPost              func(ctx core.OpContext) error
@@ -18,7 +18,7 @@ type fakeEP struct {
 	closed              bool
 }
 
-// Post takes sends and receives.
+// Post accepts sends and receives.
 func (f *fakeEP) Post(op core.Op) error {
 	if op.Call != core.CallSend && op.Call != core.CallRecv {
 		panic(op.Call)
@@ -56,13 +56,13 @@ func (f *fakeEP) isClosed() bool {
 	return f.closed
 }
 
-// fakeCQ hands out what a test puts into ch.
+// fakeCQ returns the completions that a test puts into ch.
 type fakeCQ struct {
 	core.CQDriver
 	ch     chan core.CQErrEntry // with Err: an error entry
 	signal chan struct{}
 	fatal  chan error
-	bad    []core.CQErrEntry // of the leader
+	bad    []core.CQErrEntry // error entries that the leader has read
 	reads  chan struct{}     // if not nil, gets a token when a read begins to wait
 }
 
@@ -150,13 +150,13 @@ type fakeAV struct{ core.AVDriver }
 func (fakeAV) Close() error                          { return nil }
 func (fakeAV) Lookup(core.FIAddr) (core.Addr, error) { return core.Addr{}, core.ErrInval }
 
-// fakeEndpoint is an Endpoint over the fakes.
+// fakeEndpoint returns an Endpoint over the fakes.
 func fakeEndpoint() (*Endpoint, *fakeEP, *fakeCQ) {
 	ep, cq := &fakeEP{}, newFakeCQ()
 	info := core.NewHints()
 	info.Fabric.ProvName = "fake"
 	b := &base{info: info, fabric: core.NewFabric(fakeFabric{domain: fakeDomain{ep: ep, cq: cq}})}
-	b.domain, _ = b.fabric.OpenDomain(info) // fakes open
+	b.domain, _ = b.fabric.OpenDomain(info) // the fakes open without an error
 	b.hub.cq, _ = b.domain.OpenCQ(core.CQAttr{})
 	b.refs.Store(1)
 	e := &Endpoint{base: b, grace: defaultGrace}

@@ -9,21 +9,21 @@ import (
 	"gofabric/core"
 )
 
-// hub hands the completions of one queue to the goroutines that wait for them.
+// hub passes the completions of one queue to the goroutines that wait for them.
 //
-// One of the waiting goroutines, the leader, reads the queue and marks the operations that completed; the others sleep until theirs is marked. A
-// leader whose own operation completed leaves and wakes one of the others to lead. So long as operations are waited for, somebody leads or has been
-// woken to do so.
+// One of the waiting goroutines, the leader, reads the queue and marks the operations that have completed. The others
+// sleep until theirs is marked. When the leader's own operation completes, it leaves and wakes another one to lead.
+// While operations are waited for, a goroutine leads or was woken to lead.
 type hub struct {
 	cq      *core.CompletionQueue
 	mu      sync.Mutex
 	ops     []*op // by index; they are reused, never freed
 	free    *op
-	head    *op // of those who sleep, the longest first
+	head    *op // of the sleepers, the longest first
 	tail    *op
 	leading bool
 	idle    chan struct{} // closed when the leader leaves, for drain
-	broken  error         // the queue cannot be read any more
+	broken  error         // the queue can no longer be read
 
 	// See watch.go.
 	connected int
@@ -31,13 +31,14 @@ type hub struct {
 	ticking   bool
 	due       bool
 
-	// The leader's own.
+	// Used by the leader only.
 	entries [32]core.CQEntry
 	src     [32]core.FIAddr
 	fault   core.CQErrEntry
 }
 
-// op is an operation that somebody waits for. Its index and generation are the operation's context, so that what completes late is recognised.
+// op is an operation that a call waits for. Its index and generation are the operation's context, so that late
+// completions are recognized.
 type op struct {
 	index  uint32
 	gen    uint32
@@ -58,7 +59,7 @@ type op struct {
 
 func (o *op) context() core.OpContext { return core.OpContext(uint64(o.gen)<<32 | uint64(o.index)) }
 
-// get takes an operation from the pool.
+// get returns an operation from the pool.
 func (h *hub) get(ep *Endpoint) (*op, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -76,7 +77,7 @@ func (h *hub) get(ep *Endpoint) (*op, error) {
 	return o, nil
 }
 
-// put gives an operation back. Its buffer is no longer the provider's.
+// put returns an operation to the pool. The provider no longer uses its buffer.
 func (h *hub) put(o *op) {
 	h.mu.Lock()
 	o.gen++
@@ -85,7 +86,7 @@ func (h *hub) put(o *op) {
 	h.mu.Unlock()
 }
 
-// wait returns nil when o is done, else the cause of ctx's end.
+// wait returns nil when o is done, or the cause of ctx's end.
 func (h *hub) wait(ctx context.Context, o *op) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -112,7 +113,7 @@ func (h *hub) wait(ctx context.Context, o *op) error {
 	}
 }
 
-// sleep waits until o is done, until it is this goroutine's turn to lead, or until ctx ends. Locked.
+// sleep waits until o is done, until this goroutine must lead, or until ctx ends. Locked.
 func (h *hub) sleep(ctx context.Context, o *op) {
 	o.asleep = true
 	if o.prev = h.tail; o.prev == nil {
@@ -130,7 +131,7 @@ func (h *hub) sleep(ctx context.Context, o *op) {
 	if o.asleep {
 		h.unlist(o)
 	}
-	select { // both happened
+	select { // both have happened
 	case <-o.wake:
 	default:
 	}
@@ -156,14 +157,14 @@ func (h *hub) rouse(o *op) {
 	o.wake <- struct{}{} // never blocks: one wake-up per sleep
 }
 
-// handOver finds a new leader if there is none. Locked.
+// handOver wakes a new leader if there is none. Locked.
 func (h *hub) handOver() {
 	if !h.leading && h.head != nil {
 		h.rouse(h.head)
 	}
 }
 
-// lead reads the queue until o is done or ctx ends. Locked, but not while it waits.
+// lead reads the queue until o is done or ctx ends. Locked, except while it waits.
 func (h *hub) lead(ctx context.Context, o *op) {
 	h.startTicks()
 	for !o.done && ctx.Err() == nil && h.broken == nil {
@@ -181,7 +182,7 @@ func (h *hub) lead(ctx context.Context, o *op) {
 	}
 }
 
-// pass lets whoever cannot post yet make progress, unless a leader does.
+// pass lets a caller that cannot post yet make progress, unless a leader does.
 func (h *hub) pass() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -201,7 +202,7 @@ func (h *hub) pass() {
 	h.handOver()
 }
 
-// took hands out what a read returned. Locked, and leading.
+// took processes the result of a read. Locked; called by the leader.
 func (h *hub) took(n int, err error) {
 	for i := range h.entries[:max(n, 0)] {
 		e := &h.entries[i]
@@ -218,7 +219,7 @@ func (h *hub) took(n int, err error) {
 			h.failed(&h.fault)
 		}
 		h.fault = core.CQErrEntry{}
-	case errors.Is(err, core.ErrAgain): // the end of a context
+	case errors.Is(err, core.ErrAgain): // the context has ended
 	default:
 		h.broken = err
 	}
@@ -236,7 +237,7 @@ func (h *hub) failed(e *core.CQErrEntry) {
 	h.finish(o)
 }
 
-// find returns the operation of a context, nil if it is not waited for any more.
+// find returns the operation of a context, or nil if no call waits for it.
 func (h *hub) find(ctx core.OpContext) *op {
 	i := uint32(ctx)
 	if int64(i) >= int64(len(h.ops)) {
@@ -256,7 +257,8 @@ func (h *hub) finish(o *op) {
 	}
 }
 
-// failAll ends every operation of an endpoint, of all endpoints if ep is nil. Their buffers must not be the provider's any more. Locked.
+// failAll ends every operation of an endpoint, or of all endpoints if ep is nil. The provider must no longer use
+// their buffers. Locked.
 func (h *hub) failAll(ep *Endpoint, err error) {
 	for _, o := range h.ops {
 		if o.ep != nil && !o.done && (ep == nil || o.ep == ep) {
@@ -277,7 +279,8 @@ func (h *hub) abandon(ep *Endpoint) {
 	}
 }
 
-// drain waits until nobody reads the queue; no operation may be waited for. The leader has been told to leave by abandon.
+// drain waits until no goroutine reads the queue. No call may wait for an operation. abandon has told the leader to
+// leave.
 func (h *hub) drain() {
 	h.mu.Lock()
 	if h.timer != nil {

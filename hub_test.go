@@ -23,7 +23,7 @@ func failedWith(ctx core.OpContext, err core.Errno) core.CQErrEntry {
 func TestCompletesWhileCancelled(t *testing.T) {
 	e, ep, cq := fakeEndpoint()
 	defer e.Close()
-	ep.onCancel = func(ctx core.OpContext) error { // too late: the message came
+	ep.onCancel = func(ctx core.OpContext) error { // too late: the message has arrived
 		cq.ch <- done(ctx, 3)
 		return core.ErrNoEnt
 	}
@@ -35,7 +35,8 @@ func TestCompletesWhileCancelled(t *testing.T) {
 }
 
 func TestFailsWhileCancelled(t *testing.T) {
-	for errno, want := range map[core.Errno]error{core.ErrCanceled: context.DeadlineExceeded, core.ErrTrunc: core.ErrTrunc} {
+	for errno, want := range map[core.Errno]error{core.ErrCanceled: context.DeadlineExceeded,
+		core.ErrTrunc: core.ErrTrunc} {
 		e, ep, cq := fakeEndpoint()
 		ep.onCancel = func(ctx core.OpContext) error {
 			cq.ch <- failedWith(ctx, errno)
@@ -52,7 +53,7 @@ func TestFailsWhileCancelled(t *testing.T) {
 	}
 }
 
-// TestCannotBeCancelled has a provider that never lets go of a buffer: the endpoint must be closed before the call returns.
+// TestCannotBeCancelled: the provider never releases a buffer. The endpoint must be closed before the call returns.
 func TestCannotBeCancelled(t *testing.T) {
 	e, ep, _ := fakeEndpoint()
 	e.grace = 10 * time.Millisecond
@@ -63,7 +64,7 @@ func TestCannotBeCancelled(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 	if !ep.isClosed() {
-		t.Error("the call returned while the provider may use the buffer")
+		t.Error("the call returned while the provider may still use the buffer")
 	}
 	if err := e.Send(context.Background(), 1, nil); !errors.Is(err, core.ErrShutdown) {
 		t.Errorf("afterwards: %v", err)
@@ -99,7 +100,7 @@ func TestBusyProvider(t *testing.T) {
 	}
 }
 
-// TestStaleCompletions are of operations that nobody waits for, or that never were.
+// TestStaleCompletions delivers completions of operations that no call waits for, or that never existed.
 func TestStaleCompletions(t *testing.T) {
 	e, ep, cq := fakeEndpoint()
 	defer e.Close()
@@ -134,7 +135,7 @@ func TestQueueFails(t *testing.T) {
 	}
 }
 
-// TestHubModel completes operations of many goroutines in random order, with random ends of contexts in between.
+// TestHubModel completes operations of many goroutines in random order. Contexts end at random in between.
 func TestHubModel(t *testing.T) {
 	e, ep, cq := fakeEndpoint()
 	ep.onCancel = func(ctx core.OpContext) error {
@@ -149,7 +150,9 @@ func TestHubModel(t *testing.T) {
 	}
 	stop := make(chan struct{})
 	var completer, wg sync.WaitGroup
-	completer.Go(func() { // holds back up to four and completes one of them; the last ones too, when it has been quiet
+	// The completer holds back up to four operations and completes one of them. After a quiet time it completes the
+	// rest.
+	completer.Go(func() {
 		var held []core.OpContext
 		for {
 			select {
@@ -196,7 +199,7 @@ func TestHubModel(t *testing.T) {
 	e.Close()
 }
 
-// TestCallsDoNotAllocate has the provider complete at once.
+// TestCallsDoNotAllocate uses a provider that completes operations at once.
 func TestCallsDoNotAllocate(t *testing.T) {
 	e, ep, cq := fakeEndpoint()
 	defer e.Close()

@@ -10,10 +10,10 @@ import (
 	"gofabric/internal/host"
 )
 
-// Connections, the side that is asked (fi_passive_ep(3), fi_cm(3)).
+// This file has the passive side of connections (fi_passive_ep(3), fi_cm(3)).
 
 // Listener accepts connections (struct fid_pep, fi_passive_ep(3)). Its endpoints share its fabric, domain and
-// completion queue, which live until the last of them is closed.
+// completion queue, which stay open until the last of them is closed.
 type Listener struct {
 	base *base
 	pep  *core.PassiveEndpoint
@@ -30,7 +30,7 @@ type Listener struct {
 }
 
 // Listen listens at addr (fi_listen(3)): "node:port", or ":port" for all interfaces. With port 0 the system chooses a
-// port; Addr tells which. ctx bounds the opening only. Close the listener with Close.
+// port, and Addr returns it. ctx is only for the opening. Close the listener with Close.
 func Listen(ctx context.Context, addr string, cfg Config) (*Listener, error) {
 	const name = "fi_listen"
 	c := configure(cfg)
@@ -94,7 +94,7 @@ func (l *Listener) opError(name string, peer core.Addr, err error) error {
 	return &core.OpError{Op: name, Provider: l.base.info.Fabric.ProvName, Object: l.addr.String(), Peer: peer.String(), Err: err, Hint: hint}
 }
 
-// Addr is the address that the listener listens at, for Dial.
+// Addr returns the address at which the listener listens, for Dial.
 func (l *Listener) Addr() core.Addr { return l.addr }
 
 // Accept waits for a connection request and accepts it (fi_accept(3)); its answer is Config.PrivateData. If a dialler
@@ -112,7 +112,7 @@ func (l *Listener) Accept(ctx context.Context) (*Endpoint, error) {
 	}
 }
 
-// ownFault reports whether accepting failed for a reason on this side.
+// ownFault reports whether Accept has failed for a reason on this side.
 func ownFault(err error) bool {
 	for _, e := range []core.Errno{core.ErrMFile, core.ErrNoMem, core.ErrNoBufs, core.ErrInval, core.ErrNoSys, core.ErrOpNotSupp, core.ErrBadF} {
 		if errors.Is(err, e) {
@@ -151,8 +151,8 @@ func (l *Listener) Next(ctx context.Context) (*Request, error) {
 	}
 }
 
-// Requests yields connection requests until the listener is closed, or until ctx ends or waiting fails; then the last
-// pair has the error.
+// Requests yields connection requests until the listener is closed, ctx ends, or waiting fails. The last pair then
+// has the error.
 func (l *Listener) Requests(ctx context.Context) iter.Seq2[*Request, error] {
 	return func(yield func(*Request, error) bool) {
 		for {
@@ -183,7 +183,7 @@ func (l *Listener) isClosed() bool {
 	return l.closed
 }
 
-// Close stops listening (fi_close(3)). Accepted endpoints live on. Calls under way return core.ErrShutdown.
+// Close stops listening (fi_close(3)). Accepted endpoints stay open. Calls in progress return core.ErrShutdown.
 func (l *Listener) Close() error {
 	l.once.Do(func() {
 		l.mu.Lock()

@@ -12,13 +12,13 @@ import (
 	"go.uber.org/goleak"
 )
 
-// What the tests of this package share.
+// This file has what the tests of this package share.
 
-// TestMain checks that no goroutine and no descriptor is left behind.
+// TestMain checks that no goroutine and no descriptor is left open.
 func TestMain(m *testing.M) {
 	before := descriptors()
 	goleak.VerifyTestMain(m, goleak.Cleanup(func(code int) {
-		if after := descriptors(); code == 0 && after > before+2 { // the runtime's poller has two of its own
+		if after := descriptors(); code == 0 && after > before+2 { // 2: the runtime's poller
 			fmt.Fprintf(os.Stderr, "%d descriptors were left open\n", after-before)
 			code = 1
 		}
@@ -26,7 +26,7 @@ func TestMain(m *testing.M) {
 	}))
 }
 
-// limit bounds every wait of a test.
+// limit is the longest time that a test waits.
 const limit = wait.Limit
 
 func testContext(t testing.TB) context.Context {
@@ -35,7 +35,7 @@ func testContext(t testing.TB) context.Context {
 	return ctx
 }
 
-// openPair opens two endpoints on the loopback interface that know each other.
+// openPair opens two endpoints on the loopback interface. Each has the address of the other.
 func openPair(t testing.TB, cfg Config) (a, b *Endpoint, toB, toA Peer) {
 	t.Helper()
 	ctx := testContext(t)

@@ -5,7 +5,7 @@ import (
 	"iter"
 )
 
-// Messages (fi_msg(3)) and tagged messages (fi_tagged(3)).
+// This file has messages (fi_msg(3)) and tagged messages (fi_tagged(3)).
 
 // Received describes a message that was received.
 type Received struct {
@@ -28,8 +28,8 @@ func (e *Endpoint) SendData(ctx context.Context, to Peer, buf []byte, data uint6
 	return err
 }
 
-// Recv receives one message into buf (fi_recv(3)). from is AnyPeer, or the only sender to receive from, for which the
-// endpoint needs core.CapDirectedRecv. If the message is longer than buf, buf has its first part and the error is
+// Recv receives one message into buf (fi_recv(3)). from is AnyPeer, or the only sender to receive from; the latter
+// needs core.CapDirectedRecv. If the message is longer than buf, buf has its first part and the error is
 // core.ErrTrunc.
 func (e *Endpoint) Recv(ctx context.Context, from Peer, buf []byte) (Received, error) {
 	return e.do(ctx, &request{verb: recv, peer: from, buf: buf})
@@ -54,7 +54,7 @@ func (e *Endpoint) TRecv(ctx context.Context, from Peer, buf []byte, tag, ignore
 	return e.do(ctx, &request{verb: trecv, peer: from, buf: buf, tag: tag, ignore: ignore})
 }
 
-// Messages receives one message after another into buf, until ctx ends or a receive fails; the last pair has the
+// Messages receives one message after another into buf, until ctx ends or a receive fails. The last pair then has the
 // error. buf[:Len] is the message until the loop asks for the next one.
 func (e *Endpoint) Messages(ctx context.Context, from Peer, buf []byte) iter.Seq2[Received, error] {
 	return func(yield func(Received, error) bool) {

@@ -9,9 +9,9 @@ import (
 	"gofabric/internal/host"
 )
 
-// Names in the directory of the node's daemon, fabric://job/3.
+// This file has names in the directory of the node's daemon, such as fabric://job/3.
 
-// isName says whether an address is a name of the directory.
+// isName reports whether an address is a name of the directory.
 func isName(addr string) bool {
 	scheme, _, ok := strings.Cut(addr, "://")
 	return ok && strings.EqualFold(scheme, host.DirectoryScheme)

@@ -19,7 +19,7 @@ import (
 	"gofabric/internal/fabricd/api"
 )
 
-// directory is a daemon that keeps names and nothing else; test/fabricd has the real one.
+// directory is a daemon that only keeps names. test/fabricd tests the real one.
 func directory(t *testing.T) (names *sync.Map) {
 	dir, err := os.MkdirTemp("", "fd")
 	if err != nil {
@@ -47,7 +47,8 @@ func directory(t *testing.T) (names *sync.Map) {
 		}
 		json.NewEncoder(w).Encode(api.Name{Name: r.PathValue("name"), Address: address.(string)})
 	})
-	mux.HandleFunc("DELETE /v1/names/{name...}", func(_ http.ResponseWriter, r *http.Request) { names.Delete(r.PathValue("name")) })
+	mux.HandleFunc("DELETE /v1/names/{name...}",
+		func(_ http.ResponseWriter, r *http.Request) { names.Delete(r.PathValue("name")) })
 	s := httptest.NewUnstartedServer(mux)
 	s.Listener.Close()
 	s.Listener = l
@@ -59,7 +60,8 @@ func directory(t *testing.T) (names *sync.Map) {
 	return names
 }
 
-// TestName: an endpoint that is opened with a name is found by it, as a peer, by GetInfo, and by an address vector of core; not any more once it is closed.
+// TestName: an endpoint that is opened with a name is found by that name as a peer, by GetInfo, and by an address
+// vector of core, until it is closed.
 func TestName(t *testing.T) {
 	for _, provider := range []string{"tcp", "udp;ofi_rxd"} {
 		t.Run(provider, func(t *testing.T) {
@@ -97,20 +99,22 @@ func TestName(t *testing.T) {
 				t.Errorf("GetInfo: %v, %v", infos, err)
 			}
 			fi := make([]core.FIAddr, 2)
-			if n, err := b.av.InsertSym("fabric://job/0", 2, "", 1, fi, 0); err != nil || n != 2 { // counts up, as host names do
+			// InsertSym counts names up, as it does host names.
+			if n, err := b.av.InsertSym("fabric://job/0", 2, "", 1, fi, 0); err != nil || n != 2 {
 				t.Errorf("InsertSym: %d, %v", n, err)
 			}
 			if got, err := b.av.Lookup(fi[1]); err != nil || got != b.Name() {
-				t.Errorf("the second of them is %v, %v; want %v", got, err, b.Name())
+				t.Errorf("the second name is %v, %v; want %v", got, err, b.Name())
 			}
 			if err := b.Close(); err != nil {
 				t.Error(err)
 			}
 			if _, ok := names.Load("job/1"); ok {
-				t.Error("the name outlives the endpoint")
+				t.Error("the name is still registered after the endpoint was closed")
 			}
-			if _, err = a.Insert("fabric://job/1"); !errors.Is(err, core.ErrNoData) || !strings.Contains(err.Error(), "fabric://job/1") {
-				t.Errorf("a name that is gone: %v", err)
+			if _, err = a.Insert("fabric://job/1"); !errors.Is(err, core.ErrNoData) ||
+				!strings.Contains(err.Error(), "fabric://job/1") {
+				t.Errorf("look-up of a name that was removed: %v", err)
 			}
 		})
 	}
@@ -145,21 +149,24 @@ func TestNamedListener(t *testing.T) {
 		t.Error(err)
 	}
 	if _, ok := names.Load("service"); ok {
-		t.Error("the name outlives the listener")
+		t.Error("the name is still registered after the listener was closed")
 	}
 }
 
-// TestNoDirectory: without fabricd names are errors that say what to do, and an endpoint that cannot have its name is not opened.
+// TestNoDirectory: without fabricd, calls with names fail with errors that say what to do. An endpoint whose name
+// cannot be registered is not opened.
 func TestNoDirectory(t *testing.T) {
 	t.Setenv(fabricd.EnvDir, t.TempDir())
 	ctx := testContext(t)
-	if _, err := Open(ctx, Config{Provider: "tcp", Node: "127.0.0.1", Name: "job/0"}); !errors.Is(err, core.ErrNoData) || !strings.Contains(err.Error(), "fabricd run") {
+	if _, err := Open(ctx, Config{Provider: "tcp", Node: "127.0.0.1", Name: "job/0"}); !errors.Is(err,
+		core.ErrNoData) || !strings.Contains(err.Error(), "fabricd run") {
 		t.Errorf("Open: %v", err)
 	}
 	if _, err := Listen(ctx, "127.0.0.1:0", Config{Provider: "tcp", Name: "job/0"}); !errors.Is(err, core.ErrNoData) {
 		t.Errorf("Listen: %v", err)
 	}
-	if _, _, err := GetInfo(core.Query{Node: "fabric://job/0"}); !errors.Is(err, core.ErrNoData) || !strings.Contains(err.Error(), "fabricd run") {
+	if _, _, err := GetInfo(core.Query{Node: "fabric://job/0"}); !errors.Is(err, core.ErrNoData) ||
+		!strings.Contains(err.Error(), "fabricd run") {
 		t.Errorf("GetInfo: %v", err)
 	}
 	e, err := Open(ctx, Config{Provider: "tcp", Node: "127.0.0.1"})
@@ -167,7 +174,8 @@ func TestNoDirectory(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer e.Close()
-	if _, err := e.Insert("fabric://job/0"); !errors.Is(err, core.ErrNoData) || !strings.Contains(err.Error(), "fabricd run") {
+	if _, err := e.Insert("fabric://job/0"); !errors.Is(err, core.ErrNoData) ||
+		!strings.Contains(err.Error(), "fabricd run") {
 		t.Errorf("Insert: %v", err)
 	}
 }

@@ -12,25 +12,27 @@ import (
 	"gofabric/internal/host"
 )
 
-// The composition root: it puts together the providers that the program imports, reads the environment and the configuration file, and touches the machine.
+// This file is the composition root. It combines the providers that the program imports, reads the environment and
+// the configuration file, and accesses the machine.
 
-// configFile is where native libfabric's packages put libfabric.conf.
+// configFile is the path of libfabric.conf in native libfabric's packages.
 const configFile = "/etc/libfabric.conf"
 
-// maxConfig bounds what is read of it.
+// maxConfig is the largest part of the file that is read, in bytes.
 const maxConfig = 1 << 20
 
-// process is what a process has of everything: providers, parameters, the machine.
+// process has the providers, the parameters and the machine of this process.
 type process struct {
 	registry *core.Registry
 	params   *core.Params
 	host     core.Host
 }
 
-// thisProcess is made at first use, as native libfabric initializes itself; later changes of the environment go unnoticed.
+// thisProcess is made at first use, as native libfabric initializes itself. Later changes of the environment have no
+// effect.
 var thisProcess = sync.OnceValues(func() (*process, error) { return newProcess(os.LookupEnv, readConfig()) })
 
-// packages has the packages of this module's providers and layers, by name. A program has those that it imports.
+// packages has the packages of this module's providers and layers by name. A program has those that it imports.
 var packages = map[string]string{
 	"udp": "gofabric/provider/udp", "tcp": "gofabric/provider/tcp",
 	"ofi_rxm": "gofabric/util/rxm", "ofi_rxd": "gofabric/util/rxd", "fault": "gofabric/util/fault",
@@ -39,12 +41,12 @@ var packages = map[string]string{
 // everything is the package that imports all others.
 const everything = "gofabric/all"
 
-// importing says which import a program lacks.
+// importing returns text that says which import a program lacks.
 func importing(path string) string {
 	return fmt.Sprintf("import _ %q, or _ %q for all there is", path, everything)
 }
 
-// providers makes the providers that the program imports, most preferred first.
+// providers makes the providers that the program imports, in order of preference.
 func providers(params *core.Params, machine core.Host) ([]core.Provider, error) {
 	var list []core.Provider
 	for _, r := range core.Registered() {
@@ -61,7 +63,7 @@ func providers(params *core.Params, machine core.Host) ([]core.Provider, error) 
 	return list, nil
 }
 
-// absent says, of each provider that the program does not import, how it would have it.
+// absent returns, for each provider that the program does not import, text that says how to import it.
 func absent() map[string]string {
 	how := map[string]string{}
 	for name, path := range packages {
@@ -73,7 +75,7 @@ func absent() map[string]string {
 	return how
 }
 
-// hook makes what stands above all stacks: strict mode, where FI_STRICT asks for it.
+// hook returns the hook above all stacks: strict mode, if FI_STRICT selects it.
 func hook(params *core.Params) (core.Hook, error) {
 	if make := core.RegisteredHook(); make != nil {
 		return make(params)
@@ -85,7 +87,7 @@ func hook(params *core.Params) (core.Hook, error) {
 	return nil, &core.OpError{Op: "fi_getinfo", Object: "FI_STRICT", Err: core.ErrNoSys, Hint: "strict mode is not part of this program: " + importing("gofabric/util/strict")}
 }
 
-// newProcess composes providers, parameters and the machine.
+// newProcess combines providers, parameters and the machine.
 func newProcess(lookup func(string) (string, bool), config string) (*process, error) {
 	params, err := core.NewParams(lookup, config)
 	if err != nil {
@@ -111,7 +113,7 @@ func newProcess(lookup func(string) (string, bool), config string) (*process, er
 	return &process{registry: reg, params: params, host: machine}, nil
 }
 
-// readConfig returns the configuration file's text; "" if there is none.
+// readConfig returns the text of the configuration file, or "" if there is none.
 func readConfig() string {
 	f, err := os.Open(configFile)
 	if err != nil {
@@ -125,8 +127,8 @@ func readConfig() string {
 	return string(text)
 }
 
-// GetInfo asks all providers of this module for ways to communicate that match q, and says why others do not
-// (fi_getinfo(3)); see core.GetInfo.
+// GetInfo returns the ways to communicate that match q, from all providers that the program imports, and the reasons
+// why others do not match (fi_getinfo(3)); see core.GetInfo.
 func GetInfo(q core.Query) ([]*core.Info, []core.Refusal, error) {
 	p, err := thisProcess()
 	if err != nil {
@@ -135,8 +137,9 @@ func GetInfo(q core.Query) ([]*core.Info, []core.Refusal, error) {
 	return core.GetInfo(p.registry, p.host, p.params, q)
 }
 
-// Explain tries the faster ways that AF_XDP (FI_UDP_LINK) offers to the Infos in found, which GetInfo returned. It
-// says which are refused and why, and how those that work will be used. It leaves nothing open.
+// Explain checks which of the faster ways of AF_XDP (FI_UDP_LINK) work for the Infos in found, which are from
+// GetInfo. It returns those that are refused, with the reasons, and how the others will be used. It leaves nothing
+// open.
 func Explain(found []*core.Info) (refused []core.Refusal, taken []core.Remark) {
 	p, err := thisProcess()
 	if err != nil {

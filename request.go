@@ -14,10 +14,10 @@ type Request struct {
 	answered bool
 }
 
-// PrivateData is Config.PrivateData of the side that dials. It is the caller's.
+// PrivateData returns Config.PrivateData of the side that dials. The caller owns it.
 func (r *Request) PrivateData() []byte { return r.private }
 
-// Peer is the address of the side that dials.
+// Peer returns the address of the side that dials.
 func (r *Request) Peer() core.Addr { return r.info.DestAddr }
 
 // Accept accepts the connection (fi_accept(3)) and waits until it is established. The other side gets private from
@@ -33,7 +33,7 @@ func (r *Request) Accept(ctx context.Context, private []byte) (*Endpoint, error)
 	e := &Endpoint{base: l.base, grace: l.cfg.grace, linger: l.cfg.linger, peer: r.info.DestAddr}
 	err := e.open(r.info, 0)
 	if err != nil {
-		l.pep.Reject(r.info.Handle, nil) // or the other side would wait for its deadline
+		l.pep.Reject(r.info.Handle, nil) // otherwise the other side would wait for its deadline
 	} else if err = e.ep.Accept(private); err == nil {
 		err = e.connected(ctx, name)
 	}
@@ -58,7 +58,7 @@ func (r *Request) Reject(private []byte) error {
 	return nil
 }
 
-// answer says that the request is being answered. After nil, calls.Done is due.
+// answer begins the answer to the request. If it returns nil, the caller must call calls.Done.
 func (r *Request) answer(name string) error {
 	if !r.l.enter() {
 		return r.l.opError(name, r.info.DestAddr, core.ErrShutdown)

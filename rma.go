@@ -9,7 +9,7 @@ import (
 	"gofabric/core"
 )
 
-// Remote memory access (fi_rma(3)) and memory regions (fi_mr(3)).
+// This file has remote memory access (fi_rma(3)) and memory regions (fi_mr(3)).
 
 // Memory is a buffer that peers may read or write (struct fid_mr, fi_mr(3)).
 type Memory struct {
@@ -18,7 +18,7 @@ type Memory struct {
 	n  int
 }
 
-// RemoteMemory is what a peer must know to access a Memory. Programs usually send it in a message.
+// RemoteMemory is the description of a Memory that peers need for access. Programs usually send it in a message.
 type RemoteMemory struct {
 	Base uint64 // remote address of the first byte
 	Key  uint64
@@ -38,7 +38,7 @@ func (m RemoteMemory) AppendBinary(b []byte) ([]byte, error) {
 // MarshalBinary returns the binary form, 24 bytes; see AppendBinary.
 func (m RemoteMemory) MarshalBinary() ([]byte, error) { return m.AppendBinary(nil) }
 
-// UnmarshalBinary reads the binary form that MarshalBinary returned.
+// UnmarshalBinary reads the result of MarshalBinary.
 func (m *RemoteMemory) UnmarshalBinary(b []byte) error {
 	if len(b) != remoteMemorySize {
 		return &core.OpError{Op: "RemoteMemory.UnmarshalBinary", Err: core.ErrInval, Hint: "the binary form has 24 bytes"}
@@ -50,8 +50,8 @@ func (m *RemoteMemory) UnmarshalBinary(b []byte) error {
 }
 
 // Register lets peers read buf (core.AccessRemoteRead) and write it (core.AccessRemoteWrite) until the Memory or the
-// endpoint is closed (fi_mr_reg(3)). Until then buf must stay allocated and serve no other purpose. Its key is
-// random.
+// endpoint is closed (fi_mr_reg(3)). Until then buf must stay allocated, and the application must not use it for
+// anything else. Its key is random.
 func (e *Endpoint) Register(buf []byte, access core.Access) (*Memory, error) {
 	const name = "fi_mr_reg"
 	e.mu.Lock()
@@ -92,7 +92,7 @@ func (e *Endpoint) Register(buf []byte, access core.Access) (*Memory, error) {
 	return m, nil
 }
 
-// randomKey returns a key of at most size bytes.
+// randomKey returns a random key of at most size bytes.
 func randomKey(size int) uint64 {
 	var b [8]byte
 	rand.Read(b[:])
@@ -106,24 +106,24 @@ func randomKey(size int) uint64 {
 	return k
 }
 
-// Remote is what peers must know to access the memory.
+// Remote returns the description that peers need to access the memory.
 func (m *Memory) Remote() RemoteMemory {
 	return RemoteMemory{Base: m.mr.Base(), Key: m.mr.Key(), Len: uint64(m.n)}
 }
 
-// Close ends the peers' access to the memory (fi_close(3)). Their transfers that are under way fail.
+// Close ends the peers' access to the memory (fi_close(3)). Their transfers in progress fail.
 func (m *Memory) Close() error {
 	m.ep.mu.Lock()
 	defer m.ep.mu.Unlock()
 	if _, ok := m.ep.regions[m]; !ok {
-		return nil // closed already, perhaps with its endpoint
+		return nil // already closed, perhaps with its endpoint
 	}
 	delete(m.ep.regions, m)
 	return m.mr.Close()
 }
 
 // Write copies buf into the peer's memory, offset bytes from its beginning (fi_write(3)). When it returns, buf may be
-// used again. The peer's memory has certainly changed once the peer answers, or on return with
+// used again. The peer's memory has certainly changed when the peer answers, or on return with
 // core.OpDeliveryComplete (see Endpoint).
 func (e *Endpoint) Write(ctx context.Context, to Peer, buf []byte, m RemoteMemory, offset uint64) error {
 	r := request{verb: write, peer: to, buf: buf, addr: m.Base + offset, key: m.Key}
@@ -144,7 +144,7 @@ func (e *Endpoint) Read(ctx context.Context, from Peer, buf []byte, m RemoteMemo
 	return err
 }
 
-// inside checks bounds before anything is sent; the peer checks them too.
+// inside checks bounds before anything is sent. The peer checks them, too.
 func (e *Endpoint) inside(r *request, m RemoteMemory, offset uint64) error {
 	if offset <= m.Len && uint64(len(r.buf)) <= m.Len-offset {
 		return nil

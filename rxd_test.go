@@ -8,7 +8,7 @@ import (
 	"gofabric/core"
 )
 
-// TestReliableDatagrams: the easy door leads to udp;ofi_rxd, too: tagged messages of all lengths.
+// TestReliableDatagrams sends tagged messages of all lengths through this package over udp;ofi_rxd.
 func TestReliableDatagrams(t *testing.T) {
 	a, b, toB, toA := openPair(t, Config{Provider: "udp;ofi_rxd", Caps: core.CapMsg | core.CapTagged | core.CapRMA})
 	ctx, cancel := context.WithTimeout(t.Context(), limit)

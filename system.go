@@ -6,23 +6,23 @@ import (
 	"gofabric/core"
 )
 
-// Where Infos and fabrics come from.
+// This file chooses Infos.
 
-// system is a set of providers and the machine they run on.
+// system is a set of providers and the machine on which they run.
 type system struct {
 	getInfo    func(q core.Query) ([]*core.Info, []core.Refusal, error)
 	openFabric func(info *core.Info) (*core.Fabric, error)
 }
 
-// extraCaps are capabilities that the calls of this package make use of where they exist: who sent a message, and receiving from one peer only. They
-// are asked for first, all of them, and given up if nothing offers them.
+// extraCaps are capabilities that the calls of this package use if the provider has them: the sender of a message,
+// and receives from one peer only. The first query has all of them. They are dropped if no provider has them.
 const extraCaps = core.CapSource | core.CapDirectedRecv
 
-// choose asks for one Info for a configuration: the best of what was left open.
+// choose returns the best Info for a configuration.
 func (s *system) choose(c *config, q core.Query) (*core.Info, error) {
 	info, err := s.chooseCaps(q, c.anyCaps())
 	if errors.Is(err, core.ErrNoData) && c.Progress == core.ProgressUnspec && (c.Hints == nil || c.Hints.Domain.DataProgress == core.ProgressUnspec) {
-		q.Hints.Domain.DataProgress = core.ProgressUnspec // nobody makes progress by itself: then as it is
+		q.Hints.Domain.DataProgress = core.ProgressUnspec // no provider has automatic progress: accept any mode
 		if other, err := s.chooseCaps(q, c.anyCaps()); err == nil {
 			return other, nil
 		}
@@ -30,7 +30,7 @@ func (s *system) choose(c *config, q core.Query) (*core.Info, error) {
 	return info, err
 }
 
-// chooseCaps tries sets of capabilities, the most useful first.
+// chooseCaps tries sets of capabilities in order of preference.
 func (s *system) chooseCaps(q core.Query, anyCaps bool) (*core.Info, error) {
 	plain := q.Hints.Caps
 	defer func() { q.Hints.Caps = plain }()
@@ -41,7 +41,7 @@ func (s *system) chooseCaps(q core.Query, anyCaps bool) (*core.Info, error) {
 	if anyCaps {
 		tries = append(tries, core.CapMsg|core.CapRMA, core.CapMsg|core.CapSource, core.CapMsg)
 	}
-	var asked error // the error for what was asked for, not for the substitutes
+	var asked error // the error of the first query, without substitutes
 	for _, caps := range tries {
 		q.Hints.Caps = caps
 		list, _, err := s.getInfo(q)
@@ -61,5 +61,5 @@ func (s *system) chooseCaps(q core.Query, anyCaps bool) (*core.Info, error) {
 	return nil, asked
 }
 
-// defaultSystem is this machine with all providers of the module.
+// defaultSystem is this machine with all providers that the program imports.
 var defaultSystem = &system{getInfo: GetInfo, openFabric: OpenFabric}

@@ -7,7 +7,7 @@ import (
 	"gofabric/core"
 )
 
-// TestChoose asks systems that offer ever less.
+// TestChoose queries systems that have fewer and fewer features.
 func TestChoose(t *testing.T) {
 	tagged := core.CapMsg | core.CapTagged | core.CapRMA
 	for _, c := range []struct {
@@ -15,7 +15,7 @@ func TestChoose(t *testing.T) {
 		offers core.Caps
 		auto   bool
 		cfg    Config
-		want   core.Caps // in the query that was granted; 0 is refused
+		want   core.Caps // in the query that was granted; 0: all are refused
 	}{
 		{"everything", ^core.Caps(0), true, Config{}, tagged | extraCaps},
 		{"no directed receive", ^core.CapDirectedRecv, true, Config{}, tagged | core.CapSource},

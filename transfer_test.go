@@ -41,7 +41,8 @@ func TestTruncation(t *testing.T) {
 	go func() { sent <- a.Send(ctx, toB, make([]byte, 100)) }()
 	_, err := b.Recv(ctx, AnyPeer, make([]byte, 10))
 	var oe *core.OpError
-	if !errors.Is(err, core.ErrTrunc) || !errors.As(err, &oe) || oe.Op != "fi_recv" || oe.Hint == "" || oe.Provider != "tcp" {
+	if !errors.Is(err, core.ErrTrunc) || !errors.As(err, &oe) || oe.Op != "fi_recv" || oe.Hint == "" ||
+		oe.Provider != "tcp" {
 		t.Fatalf("got %v", err)
 	}
 	<-sent
@@ -99,7 +100,8 @@ func TestDirectedReceive(t *testing.T) {
 }
 
 func TestRMA(t *testing.T) {
-	for _, mode := range []core.MRMode{core.MRModeScalable, core.MRModeVirtAddr | core.MRModeProvKey | core.MRModeAllocated} {
+	for _, mode := range []core.MRMode{core.MRModeScalable,
+		core.MRModeVirtAddr | core.MRModeProvKey | core.MRModeAllocated} {
 		t.Run(fmt.Sprint(mode), func(t *testing.T) {
 			a, b, toB, _ := openPair(t, Config{MRMode: mode})
 			ctx := testContext(t)
@@ -136,7 +138,7 @@ func TestRMA(t *testing.T) {
 	}
 }
 
-// TestManyGoroutines has many callers on each endpoint; every message must come back to the one who sent it.
+// TestManyGoroutines makes calls from many goroutines at each endpoint. Every message must return to its sender.
 func TestManyGoroutines(t *testing.T) {
 	a, b, toB, toA := openPair(t, Config{})
 	ctx := testContext(t)
@@ -204,11 +206,12 @@ func TestMessagesIterator(t *testing.T) {
 
 func TestInsertErrors(t *testing.T) {
 	a, _, _, _ := openPair(t, Config{})
-	for _, addr := range []string{"", "127.0.0.1", "fi_sockaddr_in://1.2.3.4:99999", "127.0.0.1:no-such-service", "[::1"} {
+	for _, addr := range []string{"", "127.0.0.1", "fi_sockaddr_in://1.2.3.4:99999",
+		"127.0.0.1:no-such-service", "[::1"} {
 		if _, err := a.Insert(addr); err == nil {
 			t.Errorf("Insert(%q) succeeded", addr)
 		} else if oe := (*core.OpError)(nil); !errors.As(err, &oe) {
-			t.Errorf("Insert(%q): %v is no OpError", addr, err)
+			t.Errorf("Insert(%q): %v is not an OpError", addr, err)
 		}
 	}
 	if p, err := a.Insert("localhost:7471"); err != nil {
@@ -249,7 +252,7 @@ func TestOpenErrors(t *testing.T) {
 		if !errors.Is(err, c.want) {
 			t.Errorf("%s: got %v, want %v", c.name, err, c.want)
 		} else if oe := (*core.OpError)(nil); !errors.As(err, &oe) {
-			t.Errorf("%s: %v is no OpError", c.name, err)
+			t.Errorf("%s: %v is not an OpError", c.name, err)
 		}
 	}
 }

@@ -6,14 +6,15 @@ import (
 	"gofabric/core"
 )
 
-// Connections that end while a call waits. A provider ends the operations of a lost connection itself, but not all of them: receives in a shared receive
-// context (fi_srx_context(3)) belong to no connection, and what is posted after the end may wait for ever. So whoever leads looks at the event
-// queues of connected endpoints with calls under way from time to time.
+// This file handles connections that end while a call waits. A provider ends most operations of a lost connection
+// itself, but not all: receives in a shared receive context (fi_srx_context(3)) belong to no connection, and an
+// operation that was posted after the end may wait for ever. So the leader periodically checks the event queues of
+// connected endpoints with calls in progress.
 
-// watchEvery is how soon such a call notices that its connection has ended.
+// watchEvery is the time after which such a call notices that its connection has ended.
 const watchEvery = 100 * time.Millisecond
 
-// watch counts a connected endpoint, unwatch the end of one.
+// watch counts a call of a connected endpoint. unwatch ends it.
 func (h *hub) watch()   { h.count(1) }
 func (h *hub) unwatch() { h.count(-1) }
 
@@ -23,7 +24,8 @@ func (h *hub) count(n int) {
 	h.mu.Unlock()
 }
 
-// startTicks makes the timer run while somebody leads. It is not stopped and started with every call: that would cost more than the calls. Locked.
+// startTicks runs the timer while a goroutine leads. Stopping and starting it with every call would cost more than
+// the calls. Locked.
 func (h *hub) startTicks() {
 	if h.connected == 0 || h.ticking {
 		return
@@ -36,7 +38,7 @@ func (h *hub) startTicks() {
 	}
 }
 
-// tick makes the leader look.
+// tick makes the leader check.
 func (h *hub) tick() {
 	h.mu.Lock()
 	h.ticking = h.leading && h.connected > 0
@@ -50,7 +52,7 @@ func (h *hub) tick() {
 	h.cq.Signal()
 }
 
-// look cancels what waits on connections that have ended. Locked.
+// look cancels operations on connections that have ended. Locked.
 func (h *hub) look() {
 	for _, o := range h.ops {
 		e := o.ep
@@ -65,7 +67,7 @@ func (h *hub) look() {
 	}
 }
 
-// ended reports whether the connection has ended. Called with mu held for reading.
+// ended reports whether the connection has ended. It is called with mu held for reading.
 func (e *Endpoint) ended() bool {
 	var ev core.EQEvent
 	for !e.lost.Load() {

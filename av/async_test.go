@@ -75,12 +75,12 @@ func TestInsertLater(t *testing.T) {
 	if n, err := av.Insert(list, fi, 0, "list"); n != 0 || err != nil {
 		t.Fatal(n, err)
 	}
-	list[0] = core.Addr{} // the caller's again
+	list[0] = core.Addr{} // the caller may use list again
 	if at, err := av.InsertSvc("nobody", "7", 0, 3); at != core.AddrNotAvail || err != nil {
 		t.Fatal(at, err)
 	}
 	if err := av.Close(); !errors.Is(err, core.ErrBusy) {
-		t.Error("Close while insertions are under way:", err)
+		t.Error("Close while insertions are in progress:", err)
 	}
 	if av.Len() != 0 || len(h) != 0 {
 		t.Error("an insertion did not wait for the one before it")
@@ -88,7 +88,8 @@ func TestInsertLater(t *testing.T) {
 	close(hold)
 	h.want(t,
 		outcome{n: 1, position: -1, context: "sym"},
-		outcome{position: 1, err: core.ErrAddrNotAvail, context: "list"}, outcome{position: 3, err: core.ErrAddrNotAvail, context: "list"},
+		outcome{position: 1, err: core.ErrAddrNotAvail, context: "list"},
+		outcome{position: 3, err: core.ErrAddrNotAvail, context: "list"},
 		outcome{n: 2, position: -1, context: "list"},
 		outcome{position: 0, err: core.ErrNoData, context: 3}, outcome{n: 0, position: -1, context: 3})
 	if svc[0] != 0 || !slices.Equal(fi, []core.FIAddr{1, core.AddrNotAvail, 2, core.AddrNotAvail}) {
@@ -108,7 +109,8 @@ func TestInsertLater(t *testing.T) {
 
 func TestInsertLaterIsBounded(t *testing.T) {
 	hold := make(chan struct{})
-	av, _ := New(core.AVAttr{Flags: core.AVEvent}, 0, func(string, string) ([]netip.AddrPort, error) { <-hold; return nil, core.ErrNoData })
+	av, _ := New(core.AVAttr{Flags: core.AVEvent}, 0,
+		func(string, string) ([]netip.AddrPort, error) { <-hold; return nil, core.ErrNoData })
 	h := make(heard, 2*maxQueued+8)
 	if err := av.BindEvents(h); err != nil {
 		t.Fatal(err)

@@ -68,13 +68,15 @@ func TestSetKeepsVector(t *testing.T) {
 	a, _ := av.OpenSet(core.AVSetAttr{Flags: core.AVSetUniverse | core.AVSetBarrier})
 	b, _ := av.OpenSet(core.AVSetAttr{})
 	other, _ := newTable(t, 0).OpenSet(core.AVSetAttr{})
-	if a.Addr() == b.Addr() || a.Addr() == core.AddrNotAvail || a.(*Set).Flags() != core.AVSetBarrier || b.(*Set).Flags() != core.AVSetCollectives {
+	if a.Addr() == b.Addr() || a.Addr() == core.AddrNotAvail || a.(*Set).Flags() != core.AVSetBarrier ||
+		b.(*Set).Flags() != core.AVSetCollectives {
 		t.Error(a.Addr(), b.Addr())
 	}
 	if _, err := av.Lookup(a.Addr()); err == nil {
 		t.Error("the address of a set is an index")
 	}
-	for _, err := range []error{a.Combine(core.SetUnion, other), a.Combine(core.SetIntersect, other), a.Combine(core.SetDiff, other), a.Insert(fi[0]), a.Insert(77), b.Remove(fi[0])} {
+	for _, err := range []error{a.Combine(core.SetUnion, other), a.Combine(core.SetIntersect, other),
+		a.Combine(core.SetDiff, other), a.Insert(fi[0]), a.Insert(77), b.Remove(fi[0])} {
 		if !errors.Is(err, core.ErrInval) {
 			t.Error(err)
 		}
@@ -91,7 +93,7 @@ func TestSetKeepsVector(t *testing.T) {
 		t.Error(err)
 	}
 	if _, err := av.OpenSet(core.AVSetAttr{}); err == nil {
-		t.Error("a set of a closed vector")
+		t.Error("a closed vector made a set")
 	}
 }
 

@@ -23,7 +23,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// fataler is a test of either kind.
+// fataler is what *testing.T and *rapid.T have in common.
 type fataler interface {
 	Helper()
 	Fatal(...any)
@@ -39,7 +39,7 @@ func join(t fataler, root string, flags core.AVFlags) *Table {
 	return av
 }
 
-// files lists what is in the user's directory.
+// files lists the files in the user's directory.
 func files(t testing.TB, root string) []string {
 	t.Helper()
 	list, err := filepath.Glob(filepath.Join(root, "gofabric-"+strconv.Itoa(os.Geteuid()), "*"))
@@ -59,7 +59,7 @@ func TestSharedAttr(t *testing.T) {
 		return err
 	}
 	if err := open(core.AVAttr{Name: "x", Flags: core.AVRead}, 0); !errors.Is(err, core.ErrNoEnt) {
-		t.Error("reading what is not there:", err)
+		t.Error("read-only open of a vector that does not exist:", err)
 	}
 	if len(files(t, root)) != 0 {
 		t.Error("a reader made files")
@@ -89,7 +89,7 @@ func TestSharedAttr(t *testing.T) {
 		t.Error("another scope's address")
 	}
 	if err := errors.Join(av.Close(), second.Close(), other.Close()); err != nil || len(files(t, root)) != 0 {
-		t.Error("after the last has closed it:", err, files(t, root))
+		t.Error("after the last process has closed it:", err, files(t, root))
 	}
 }
 
@@ -114,7 +114,7 @@ func TestSharedFollows(t *testing.T) {
 		t.Fatal(ap, ok)
 	}
 	if len(got) != 0 {
-		t.Error("a look-up calls subscribers, who need the lock that its caller may hold")
+		t.Error("a look-up calls subscribers, which need the lock that the caller may hold")
 	}
 	want("+0 10.0.0.1:1")
 	insert(t, a, "[2001:db8::1]:1")
@@ -126,7 +126,7 @@ func TestSharedFollows(t *testing.T) {
 	}
 	want("+1 [2001:db8::1]:1", "-0")
 	if _, err := b.Lookup(0); err == nil {
-		t.Error("what was removed is still there")
+		t.Error("an address that was removed is still there")
 	}
 	insert(t, a, "10.0.0.2:1")
 	insert(t, a, "10.0.0.2:1")
@@ -152,7 +152,7 @@ func TestSharedFollows(t *testing.T) {
 	set.Close()
 }
 
-// TestSharedModel has several processes' ends of a vector do things in turn; each sees what all did.
+// TestSharedModel has several processes' ends of a vector take turns. Each end sees the changes of all.
 func TestSharedModel(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		root := t.TempDir()
@@ -162,7 +162,8 @@ func TestSharedModel(t *testing.T) {
 			rt.Fatal(err)
 		}
 		any := func(t *rapid.T) int { return rapid.IntRange(0, len(ends)-1).Draw(t, "end") }
-		pool := []core.Addr{addr("10.0.0.1:1"), addr("10.0.0.2:1"), addr("[fe80::1%lo]:1"), addr("[::ffff:10.0.0.3]:3"), addr("10.0.0.3:3"), addr("[2001:db8::1]:9")}
+		pool := []core.Addr{addr("10.0.0.1:1"), addr("10.0.0.2:1"), addr("[fe80::1%lo]:1"), addr("[::ffff:10.0.0.3]:3"),
+			addr("10.0.0.3:3"), addr("[2001:db8::1]:9")}
 		rt.Repeat(map[string]func(*rapid.T){
 			"insert": func(t *rapid.T) {
 				list := rapid.SliceOfN(rapid.SampledFrom(pool), 1, 4).Draw(t, "addrs")
@@ -235,7 +236,8 @@ func TestSharedDamage(t *testing.T) {
 		{"too many slots", func(b []byte) []byte { (&state{gen: 9, high: maxShared + 1}).encode(b[stateAt:]); return b }, false},
 		{"missing slots", func(b []byte) []byte { (&state{gen: 9, high: 500}).encode(b[stateAt:]); return b }, false},
 		{"nonsense in a slot", func(b []byte) []byte { (&slot{uses: 3}).encode(b[slotsAt:]); return b }, false},
-		{"ring", func(b []byte) []byte { copy(b[ringAt:slotsAt], bytes.Repeat([]byte{0xff}, ringLen)); return b }, true},
+		{"ring", func(b []byte) []byte { copy(b[ringAt:slotsAt], bytes.Repeat([]byte{0xff}, ringLen)); return b },
+			true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			root := t.TempDir()
@@ -251,7 +253,7 @@ func TestSharedDamage(t *testing.T) {
 				t.Fatal(err)
 			}
 			if got, ok := a.AddrPort(1); !ok || got.Port() != 1 {
-				t.Error("what was known is not any more")
+				t.Error("an address that was read before the damage is lost")
 			}
 			a.AddrPort(2)
 			second, err := newShared(root, core.AVAttr{Name: "test"}, "scope", core.FormatSockaddrIP, nil)
@@ -262,7 +264,8 @@ func TestSharedDamage(t *testing.T) {
 			} else if !errors.Is(err, core.ErrIO) || !strings.Contains(err.Error(), "shared address vector test") {
 				t.Error("opened:", err)
 			}
-			if a.Insert([]core.Addr{addr("10.0.0.3:1")}, nil, core.InsertSyncErr); a.Close() != nil || len(files(t, root)) != 0 {
+			if a.Insert([]core.Addr{addr("10.0.0.3:1")}, nil, core.InsertSyncErr); a.Close() != nil ||
+				len(files(t, root)) != 0 {
 				t.Error(files(t, root))
 			}
 		})
@@ -275,11 +278,11 @@ func TestSharedDirectory(t *testing.T) {
 	dir := filepath.Join(root, "gofabric-"+strconv.Itoa(os.Geteuid()))
 	elsewhere := t.TempDir()
 	for name, make := range map[string]func() error{
-		"others can read it":             func() error { return os.Mkdir(dir, 0o755) },
-		"a link":                         func() error { return os.Symlink(elsewhere, dir) },
-		"a link to nothing":              func() error { return os.Symlink(filepath.Join(elsewhere, "nothing"), dir) },
-		"a file":                         func() error { return os.WriteFile(dir, nil, 0o600) },
-		"a pipe, which nobody writes to": func() error { return syscall.Mkfifo(dir, 0o600) },
+		"others can read it":      func() error { return os.Mkdir(dir, 0o755) },
+		"a link":                  func() error { return os.Symlink(elsewhere, dir) },
+		"a link to nothing":       func() error { return os.Symlink(filepath.Join(elsewhere, "nothing"), dir) },
+		"a file":                  func() error { return os.WriteFile(dir, nil, 0o600) },
+		"a pipe without a writer": func() error { return syscall.Mkfifo(dir, 0o600) },
 	} {
 		j, before := journal.Listen(t), journal.Refused("vectors")
 		if err := make(); err != nil {
@@ -300,10 +303,10 @@ func TestSharedDirectory(t *testing.T) {
 	}
 }
 
-// TestSharedForeign has another user prepare the directory, in every way he can, and then look into the one that
-// was made: neither helps him.
+// TestSharedForeign has another user prepare the directory in every way that this user can, and then try to use the
+// directory that this process has made. All attempts must fail.
 func TestSharedForeign(t *testing.T) {
-	need.Root(t, "being somebody else")
+	need.Root(t, "acting as another user")
 	need.Programs(t, "util-linux", "setpriv")
 	root := t.TempDir()
 	if err := os.Chmod(filepath.Dir(root), 0o755); err != nil {
@@ -319,12 +322,15 @@ func TestSharedForeign(t *testing.T) {
 		return string(out), err
 	}
 	dir := filepath.Join(root, "gofabric-0")
-	for _, script := range []string{"mkdir -m 700 gofabric-0", "mkdir -m 777 gofabric-0", "mkdir loose; chmod 777 loose; ln -s loose gofabric-0", "ln -s /etc gofabric-0", "touch gofabric-0", "mkfifo -m 666 gofabric-0"} {
+	for _, script := range []string{"mkdir -m 700 gofabric-0", "mkdir -m 777 gofabric-0",
+		"mkdir loose; chmod 777 loose; ln -s loose gofabric-0", "ln -s /etc gofabric-0", "touch gofabric-0",
+		"mkfifo -m 666 gofabric-0"} {
 		if out, err := as(script); err != nil {
 			t.Fatalf("%s: %v %s", script, err, out)
 		}
 		j := journal.Listen(t)
-		if _, err := newShared(root, core.AVAttr{Name: "test"}, "scope", 0, nil); !errors.Is(err, core.ErrPerm) || !strings.Contains(err.Error(), "belongs to user 4711") {
+		if _, err := newShared(root, core.AVAttr{Name: "test"}, "scope", 0, nil); !errors.Is(err, core.ErrPerm) ||
+			!strings.Contains(err.Error(), "belongs to user 4711") {
 			t.Errorf("%s: %v", script, err)
 		}
 		j.Want("a shared address vector", "uid=4711 ", "at="+dir, "own_uid=0")
@@ -336,7 +342,8 @@ func TestSharedForeign(t *testing.T) {
 	defer a.Close()
 	insert(t, a, "10.0.0.1:1")
 	file := a.shared.files.data.Name()
-	for _, script := range []string{"ls gofabric-0", "cat " + file, "echo >> " + file, "rm -rf gofabric-0 && test ! -e gofabric-0", "mv gofabric-0 mine"} {
+	for _, script := range []string{"ls gofabric-0", "cat " + file, "echo >> " + file,
+		"rm -rf gofabric-0 && test ! -e gofabric-0", "mv gofabric-0 mine"} {
 		if out, err := as(script); err == nil {
 			t.Errorf("another user has done %q: %s", script, out)
 		}
@@ -346,7 +353,7 @@ func TestSharedForeign(t *testing.T) {
 	}
 }
 
-// TestSharedThreads has many threads of several ends insert, remove and look up at once.
+// TestSharedThreads has many threads of several ends insert, remove and look up at the same time.
 func TestSharedThreads(t *testing.T) {
 	root := t.TempDir()
 	ends := []*Table{join(t, root, 0), join(t, root, 0)}

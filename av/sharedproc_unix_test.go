@@ -15,8 +15,8 @@ import (
 	"gofabric/test/program"
 )
 
-// Shared vectors and processes that die. The test binary runs itself as the other process, which TestMain tells by
-// a variable.
+// This file tests shared vectors and processes that die. The test binary runs itself as the other process. TestMain
+// recognizes that process by an environment variable.
 
 const procVar = "GOFABRIC_TEST_SHARED_AV"
 
@@ -28,7 +28,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// otherProcess opens the vector and does what its input says, a line for each act and answer.
+// otherProcess opens the vector and executes the commands of its input. It answers each line with a line.
 func otherProcess(root string) {
 	av, err := newShared(root, core.AVAttr{Name: "test"}, "scope", core.FormatSockaddrIP, nil)
 	fmt.Println("open", err)
@@ -38,7 +38,7 @@ func otherProcess(root string) {
 			var fi [1]core.FIAddr
 			_, err := av.Insert([]core.Addr{addr(arg)}, fi[:], 0)
 			fmt.Println("inserted", fi[0], err)
-		case "half": // begins a change and never ends it
+		case "half": // starts a change and does not finish it
 			var st state
 			err := av.shared.enter(&st, time.Second)
 			av.pull(&st)
@@ -53,7 +53,7 @@ func otherProcess(root string) {
 	}
 }
 
-// process is the other process.
+// process is the other process, as the test sees it.
 type process struct {
 	*program.Program
 	t *testing.T
@@ -81,7 +81,7 @@ func (p process) want(want string) {
 	}
 }
 
-// TestSharedCreatorDies has the process that made the vector die, at rest and in the middle of a change.
+// TestSharedCreatorDies: the process that made the vector dies, while idle and in the middle of a change.
 func TestSharedCreatorDies(t *testing.T) {
 	root := t.TempDir()
 	p := start(t, root)
@@ -95,7 +95,7 @@ func TestSharedCreatorDies(t *testing.T) {
 	p.do("half 10.0.0.3:1", "half <nil>")
 	p.Kill()
 	if fi := insert(t, av, "10.0.0.4:1"); fi != 2 {
-		t.Errorf("the next address got index %d; the unfinished one counts for nothing", fi)
+		t.Errorf("the next address got index %d; the unfinished insertion must not count", fi)
 	}
 	for fi, want := range []string{"10.0.0.1:1", "10.0.0.2:1", "10.0.0.4:1"} {
 		for _, e := range []*Table{av, reader} {
@@ -111,7 +111,7 @@ func TestSharedCreatorDies(t *testing.T) {
 	reader.Close()
 	q.do("lookup", "10.0.0.1:1 <nil>")
 	q.Kill()
-	// All are gone: the name starts anew, and the files of another dead vector go with it.
+	// All processes are gone. The name starts with an empty vector, and the files of another dead vector are removed.
 	if err := os.WriteFile(files(t, root)[0]+"00", []byte("rubbish"), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -125,15 +125,15 @@ func TestSharedCreatorDies(t *testing.T) {
 	}
 }
 
-// TestSharedHolderStops stops a process that holds the lock: no process waits for it for ever, and look-ups
-// hardly at all.
+// TestSharedHolderStops stops a process that holds the lock. No process waits for it for ever, and look-ups hardly
+// wait at all.
 func TestSharedHolderStops(t *testing.T) {
 	root := t.TempDir()
 	av := join(t, root, 0)
 	defer av.Close()
 	insert(t, av, "10.0.0.1:1")
 	p := start(t, root)
-	p.do("half 10.0.0.3:1", "half <nil>") // it lives, and holds the lock
+	p.do("half 10.0.0.3:1", "half <nil>") // it is alive, and holds the lock
 	begin := time.Now()
 	if a, err := av.Lookup(0); err != nil || a != addr("10.0.0.1:1") {
 		t.Error(a, err)

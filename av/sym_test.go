@@ -10,7 +10,8 @@ import (
 	"gofabric/core"
 )
 
-var hosts = map[string]string{"node07": "10.0.0.7", "node08": "10.0.0.8", "node09": "10.0.0.9", "node10": "10.0.0.10", "both": "::1 127.0.0.1", "six": "::1"}
+var hosts = map[string]string{"node07": "10.0.0.7", "node08": "10.0.0.8", "node09": "10.0.0.9", "node10": "10.0.0.10",
+	"both": "::1 127.0.0.1", "six": "::1"}
 
 func lookUp(node, service string) ([]netip.AddrPort, error) {
 	port := map[string]uint16{"http": 80, "7471": 7471, "7": 7}[service]
@@ -35,7 +36,7 @@ func TestInsertSym(t *testing.T) {
 		service string
 		svcs    int
 		format  core.AddrFormat
-		want    string // addresses in order, or an error
+		want    string // addresses in order, or the text of an error
 	}{
 		{"10.0.0.254", 3, "7471", 2, 0, "10.0.0.254:7471 10.0.0.254:7472 10.0.0.255:7471 10.0.0.255:7472 10.0.1.0:7471 10.0.1.0:7472"},
 		{"2001:db8::fffe", 3, "7", 1, 0, "[2001:db8::fffe]:7 [2001:db8::ffff]:7 [2001:db8::1:0]:7"},
@@ -74,7 +75,8 @@ func TestInsertSym(t *testing.T) {
 			}
 			got = append(got, a.IP.String())
 		}
-		if s := strings.Join(got, " "); err == nil && s != c.want || err != nil && !strings.Contains(err.Error(), c.want) || err != nil && c.want == "" {
+		if s := strings.Join(got, " "); err == nil && s != c.want || err != nil &&
+			!strings.Contains(err.Error(), c.want) || err != nil && c.want == "" {
 			t.Errorf("%s x %d, %s x %d: %q %v, want %q", c.node, c.nodes, c.service, c.svcs, s, err, c.want)
 		}
 	}

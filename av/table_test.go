@@ -49,7 +49,8 @@ func TestOpen(t *testing.T) {
 		{core.AVAttr{Count: -1}, 0, core.ErrInval},
 		{core.AVAttr{}, core.FormatSockaddrIB, core.ErrInval},
 		{core.AVAttr{Flags: core.AVRead}, 0, core.ErrInval},
-		{core.AVAttr{Type: core.AVTable, Flags: core.AVEvent | core.AVSymmetric, Count: math.MaxInt}, core.FormatStr, nil},
+		{core.AVAttr{Type: core.AVTable, Flags: core.AVEvent | core.AVSymmetric, Count: math.MaxInt},
+			core.FormatStr, nil},
 	} {
 		if _, err := New(c.attr, c.format, nil); !errors.Is(err, c.want) {
 			t.Errorf("%+v: %v, want %v", c.attr, err, c.want)
@@ -73,9 +74,12 @@ func TestInsertRefuses(t *testing.T) {
 		{core.FormatUnspec, addr("[::]:5"), core.ErrAddrNotAvail},
 		{core.FormatUnspec, addr("[::ffff:0.0.0.0]:5"), core.ErrAddrNotAvail},
 		{core.FormatUnspec, core.Addr{}, core.ErrAddrNotAvail},
-		{core.FormatUnspec, core.Addr{Format: core.FormatSockaddrIn, IP: netip.MustParseAddrPort("[::1]:5")}, core.ErrInval},
-		{core.FormatUnspec, core.Addr{Format: core.FormatSockaddrIn6, IP: netip.MustParseAddrPort("1.2.3.4:5")}, core.ErrInval},
-		{core.FormatUnspec, core.Addr{Format: core.FormatSockaddrIB, IP: netip.MustParseAddrPort("[::1]:5")}, core.ErrInval},
+		{core.FormatUnspec, core.Addr{Format: core.FormatSockaddrIn, IP: netip.MustParseAddrPort("[::1]:5")},
+			core.ErrInval},
+		{core.FormatUnspec, core.Addr{Format: core.FormatSockaddrIn6, IP: netip.MustParseAddrPort("1.2.3.4:5")},
+			core.ErrInval},
+		{core.FormatUnspec, core.Addr{Format: core.FormatSockaddrIB, IP: netip.MustParseAddrPort("[::1]:5")},
+			core.ErrInval},
 		{core.FormatStr, core.Addr{Format: core.FormatStr, Str: "fi_sockaddr_in://1.2.3.4:5"}, 0},
 		{core.FormatStr, core.Addr{Format: core.FormatStr, Str: "fi_sockaddr_in://1.2.3.4"}, core.ErrAddrNotAvail},
 		{core.FormatStr, core.Addr{Format: core.FormatStr, Str: "fi_shm://x"}, core.ErrInval},
@@ -130,7 +134,7 @@ func TestIndices(t *testing.T) {
 	if err := av.Remove([]core.FIAddr{1500, 70, 3, 700}, 0); err != nil {
 		t.Fatal(err)
 	}
-	for i, want := range []core.FIAddr{3, 70, 700, 1500, 2000} { // the lowest free first
+	for i, want := range []core.FIAddr{3, 70, 700, 1500, 2000} { // the lowest free index first
 		if fi := insert(t, av, fmt.Sprintf("[2001:db8::%d]:1", i+1)); fi != want {
 			t.Fatal(fi, want)
 		}
@@ -161,7 +165,7 @@ func TestDuplicates(t *testing.T) {
 		t.Fatal(a, b)
 	}
 	if b := insert(t, av, "1.2.3.4:6"); b == a {
-		t.Fatal("another port, the same index")
+		t.Fatal("two ports have the same index")
 	}
 	for range 3 {
 		if got, err := av.Lookup(a); err != nil || got != addr("1.2.3.4:5") {
@@ -176,7 +180,8 @@ func TestDuplicates(t *testing.T) {
 
 func TestZones(t *testing.T) {
 	av := newTable(t, 0)
-	eth0, eth1, none := insert(t, av, "[fe80::1%eth0]:5"), insert(t, av, "[fe80::1%eth1]:5"), insert(t, av, "[fe80::1]:5")
+	eth0, eth1, none := insert(t, av, "[fe80::1%eth0]:5"), insert(t, av, "[fe80::1%eth1]:5"),
+		insert(t, av, "[fe80::1]:5")
 	for s, want := range map[string]core.FIAddr{
 		"[fe80::1%eth0]:5": eth0, "[fe80::1%eth1]:5": eth1, "[fe80::1]:5": none, "[fe80::1%eth2]:5": core.AddrNotAvail,
 	} {
@@ -194,8 +199,8 @@ func TestZones(t *testing.T) {
 	}
 }
 
-// TestModel compares the table to a list under random insertions and removals, from few addresses, so that many
-// collide.
+// TestModel compares the table with a list, under random insertions and removals. There are few addresses, so that
+// many are equal.
 func TestModel(t *testing.T) {
 	type peer struct {
 		a    core.Addr
@@ -209,7 +214,8 @@ func TestModel(t *testing.T) {
 		av.OnRemove(func(fi core.FIAddr) { delete(events, fi) })
 		t.Repeat(map[string]func(*rapid.T){
 			"insert": func(t *rapid.T) {
-				a := addr(fmt.Sprintf("10.0.0.%d:%d", rapid.IntRange(1, 60).Draw(t, "ip"), rapid.IntRange(1, 2).Draw(t, "port")))
+				a := addr(fmt.Sprintf("10.0.0.%d:%d", rapid.IntRange(1, 60).Draw(t, "ip"),
+					rapid.IntRange(1, 2).Draw(t, "port")))
 				want := slices.IndexFunc(model, func(p peer) bool { return p.a == a && p.uses > 0 })
 				if want < 0 {
 					want = slices.IndexFunc(model, func(p peer) bool { return p.uses == 0 })
@@ -275,10 +281,11 @@ func TestModel(t *testing.T) {
 }
 
 func peerNumber(i int) netip.AddrPort {
-	return netip.AddrPortFrom(netip.AddrFrom16([16]byte{0: 0x20, 1: 1, 12: byte(i >> 24), 13: byte(i >> 16), 14: byte(i >> 8), 15: byte(i)}), 7471)
+	return netip.AddrPortFrom(netip.AddrFrom16([16]byte{0: 0x20, 1: 1, 12: byte(i >> 24), 13: byte(i >> 16),
+		14: byte(i >> 8), 15: byte(i)}), 7471)
 }
 
-// TestMemory: a peer takes at most 64 bytes, a million at once and just past a doubling of the index.
+// TestMemory: a peer takes at most 64 bytes, with a million peers, and just after the index has doubled.
 func TestMemory(t *testing.T) {
 	for _, peers := range []int{1_000_000, 1<<20/4*3 + 1} {
 		heap := func() uint64 {
@@ -314,7 +321,7 @@ func TestSubscriptions(t *testing.T) {
 	note := func(who string) (cancel func()) {
 		c1 := av.OnInsert(func(fi core.FIAddr, a core.Addr) {
 			if av.Reverse(a) != fi {
-				t.Error("told before it can be looked up")
+				t.Error("the subscriber was called before the address can be looked up")
 			}
 			log = append(log, fmt.Sprint(who, "+", fi))
 		})
@@ -324,7 +331,7 @@ func TestSubscriptions(t *testing.T) {
 	cancelA := note("a")
 	fi := insert(t, av, "1.2.3.4:5")
 	cancelB := note("b")
-	insert(t, av, "1.2.3.4:5") // no news
+	insert(t, av, "1.2.3.4:5") // no call: the address is there already
 	av.Remove([]core.FIAddr{fi}, 0)
 	av.Remove([]core.FIAddr{fi}, 0)
 	cancelA()
@@ -354,7 +361,8 @@ func TestClose(t *testing.T) {
 	if _, err := av.Lookup(fi); err != core.ErrInval || av.Reverse(addr("1.2.3.4:5")) != core.AddrNotAvail {
 		t.Fatal(err)
 	}
-	if n, err := av.Insert([]core.Addr{addr("1.2.3.4:5")}, nil, core.InsertSyncErr); n != 0 || !errors.Is(err, core.ErrBadF) {
+	if n, err := av.Insert([]core.Addr{addr("1.2.3.4:5")}, nil, core.InsertSyncErr); n != 0 ||
+		!errors.Is(err, core.ErrBadF) {
 		t.Fatal(n, err)
 	}
 }

@@ -27,7 +27,7 @@ func TestUserIDByInsert(t *testing.T) {
 	check(2, 77)
 	check(5000, 5000)
 	check(core.AddrNotAvail, core.AddrNotAvail)
-	fi[0] = 78 // again: the identifier is the newer one
+	fi[0] = 78 // inserted again: the newer identifier counts
 	if _, err := av.Insert(list[1:], fi[:1], core.InsertUserID); err != nil {
 		t.Fatal(err)
 	}
@@ -36,7 +36,7 @@ func TestUserIDByInsert(t *testing.T) {
 		t.Fatal(err)
 	}
 	check(2, 2)
-	for i := range 300 { // beyond the first room for identifiers
+	for i := range 300 { // more than the initial room for identifiers
 		if got := insert(t, av, fmt.Sprintf("10.0.1.1:%d", 1000+i)); i == 299 {
 			check(got, got)
 		}
@@ -70,14 +70,15 @@ func TestUserIDByCall(t *testing.T) {
 	if err := av.SetUserID(fi, 1, core.InsertAuthKey); !errors.Is(err, core.ErrBadFlags) {
 		t.Error(err)
 	}
-	if _, err := av.Insert([]core.Addr{addr("10.0.0.2:1")}, make([]core.FIAddr, 1), core.InsertUserID); !errors.Is(err, core.ErrBadFlags) {
+	if _, err := av.Insert([]core.Addr{addr("10.0.0.2:1")}, make([]core.FIAddr, 1), core.InsertUserID); !errors.Is(err,
+		core.ErrBadFlags) {
 		t.Error(err)
 	}
 	if err := av.Remove([]core.FIAddr{fi}, 0); err != nil {
 		t.Fatal(err)
 	}
 	if fi := insert(t, av, "10.0.0.3:1"); av.UserID(fi) != core.AddrNotAvail {
-		t.Error("an index used again has the identifier of the address before")
+		t.Error("a reused index has the identifier of its previous address")
 	}
 	if n := testing.AllocsPerRun(100, func() { av.UserID(fi) }); n != 0 {
 		t.Error(n)

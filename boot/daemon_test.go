@@ -17,7 +17,7 @@ import (
 	"gofabric/internal/fabricd/api"
 )
 
-// fakeDirectory is what this package needs of fabricd's directory. test/boot has the real one.
+// fakeDirectory has the part of fabricd's directory that this package uses. test/boot tests the real one.
 type fakeDirectory struct {
 	socket string
 
@@ -25,8 +25,8 @@ type fakeDirectory struct {
 	values map[string]api.Value
 	came   map[int]map[int]bool // generation, rank
 	change chan struct{}        // closed at each arrival
-	busy   int                  // how many requests are answered with 503
-	owner  map[string]int       // uids of keys that end so
+	busy   int                  // number of requests to answer with 503
+	owner  map[string]int       // user ids, by the end of the key
 }
 
 func newFakeDirectory(t testing.TB) *fakeDirectory {
@@ -34,7 +34,8 @@ func newFakeDirectory(t testing.TB) *fakeDirectory {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d := &fakeDirectory{socket: filepath.Join(dir, "api.sock"), values: map[string]api.Value{}, came: map[int]map[int]bool{}, change: make(chan struct{})}
+	d := &fakeDirectory{socket: filepath.Join(dir, "api.sock"), values: map[string]api.Value{},
+		came: map[int]map[int]bool{}, change: make(chan struct{})}
 	l, err := net.Listen("unix", d.socket)
 	if err != nil {
 		t.Fatal(err)
@@ -55,7 +56,7 @@ func newFakeDirectory(t testing.TB) *fakeDirectory {
 	return d
 }
 
-// refused answers like a fabricd that is not ready.
+// refused answers as a fabricd does that is not ready.
 func (d *fakeDirectory) refused(w http.ResponseWriter) bool {
 	if d.busy == 0 {
 		return false
@@ -153,7 +154,7 @@ func (d *fakeDirectory) fence(w http.ResponseWriter, r *http.Request) {
 	answer(w, http.StatusOK, out)
 }
 
-// TestDaemonBusy: a fabricd that starts again is asked again.
+// TestDaemonBusy: if fabricd restarts, requests are repeated.
 func TestDaemonBusy(t *testing.T) {
 	d := newFakeDirectory(t)
 	d.busy = 3
@@ -166,7 +167,7 @@ func TestDaemonBusy(t *testing.T) {
 	}
 }
 
-// TestUsedName: the name of a job that was is refused, by all who keep it.
+// TestUsedName: every store refuses the name of an earlier job.
 func TestUsedName(t *testing.T) {
 	for _, name := range []string{File, Fabricd} {
 		t.Run(name, func(t *testing.T) {
@@ -184,7 +185,7 @@ func TestUsedName(t *testing.T) {
 	}
 }
 
-// TestForeignValue: what another user has put is not taken for what a rank of the job has put.
+// TestForeignValue: a value of another user is not accepted as a value of a rank of the job.
 func TestForeignValue(t *testing.T) {
 	d := newFakeDirectory(t)
 	d.owner = map[string]int{daemonName("gofabric/0/1"): 8}
@@ -199,7 +200,7 @@ func TestForeignValue(t *testing.T) {
 	}
 }
 
-// TestNoDaemon: who asks for fabricd where there is none learns what to do.
+// TestNoDaemon: if there is no fabricd, the error says what to do.
 func TestNoDaemon(t *testing.T) {
 	t.Setenv("FABRICD_DIR", t.TempDir())
 	_, err := Join(t.Context(), Config{Source: Fabricd, Name: "j", Size: 2})
@@ -208,7 +209,8 @@ func TestNoDaemon(t *testing.T) {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
-	if _, err = Join(ctx, Config{Daemon: "/nowhere/api.sock", Name: "j", Size: 2}); !errors.Is(err, context.DeadlineExceeded) {
+	if _, err = Join(ctx, Config{Daemon: "/nowhere/api.sock", Name: "j", Size: 2}); !errors.Is(err,
+		context.DeadlineExceeded) {
 		t.Error(err)
 	}
 }

@@ -14,8 +14,8 @@ import (
 	"gofabric/core"
 )
 
-// Three processes find each other, here goroutines that share a folder. Processes that a launcher started call
-// boot.Join with an empty Config.
+// Three processes find each other. Here they are goroutines that share a folder. A process that a launcher has
+// started calls boot.Join with an empty Config.
 func Example() {
 	dir, err := os.MkdirTemp("", "job")
 	if err != nil {
@@ -34,7 +34,7 @@ func Example() {
 	// rank 2 of 3 says hello to rank 0
 }
 
-// process is what each of them does: it says hello to the next one, and prints what it is told.
+// process is run by each of them: it sends a greeting to the next rank, and prints the one that it receives.
 func process(who boot.Config) {
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
 	defer cancel()
@@ -70,7 +70,7 @@ func process(who boot.Config) {
 	}
 }
 
-// With core's objects the address vector is filled: fi_addr i is rank i.
+// Fill fills the address vector of an endpoint of core: fi_addr i is rank i.
 func ExampleJob_Fill() {
 	job, err := boot.Join(context.Background(), boot.Config{Size: 1})
 	if err != nil {

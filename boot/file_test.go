@@ -8,11 +8,12 @@ import (
 	"testing"
 )
 
-// TestFolder: the last one to leave takes the folder away, and the name may be used again.
+// TestFolder: the last process to leave removes the folder, and the name may be used again.
 func TestFolder(t *testing.T) {
 	dir := t.TempDir()
 	for range 2 {
-		errs := together(t, 3, func(int) Config { return Config{Dir: dir, Name: "../j/x"} }, func(ctx context.Context, j *Job) error { return j.Fence(ctx) })
+		errs := together(t, 3, func(int) Config { return Config{Dir: dir, Name: "../j/x"} },
+			func(ctx context.Context, j *Job) error { return j.Fence(ctx) })
 		for _, err := range errs {
 			if err != nil {
 				t.Fatal(err)
@@ -34,7 +35,8 @@ func TestForeignFolder(t *testing.T) {
 	if err := os.Chmod(path, 0o777); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Join(t.Context(), Config{Dir: dir, Name: "j", Size: 2}); err == nil || !strings.Contains(err.Error(), "no other user") {
+	if _, err := Join(t.Context(), Config{Dir: dir, Name: "j", Size: 2}); err == nil ||
+		!strings.Contains(err.Error(), "no other user") {
 		t.Error(err)
 	}
 	if err := os.RemoveAll(path); err != nil {
@@ -43,12 +45,13 @@ func TestForeignFolder(t *testing.T) {
 	if err := os.Symlink(t.TempDir(), path); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Join(t.Context(), Config{Dir: dir, Name: "j", Size: 2}); err == nil || !strings.Contains(err.Error(), "no other user") {
+	if _, err := Join(t.Context(), Config{Dir: dir, Name: "j", Size: 2}); err == nil ||
+		!strings.Contains(err.Error(), "no other user") {
 		t.Error(err)
 	}
 }
 
-// TestLeft: who has left is not waited for.
+// TestLeft: a fence does not wait for a process that has left.
 func TestLeft(t *testing.T) {
 	dir := t.TempDir()
 	gone := make(chan struct{})
@@ -65,7 +68,7 @@ func TestLeft(t *testing.T) {
 	}
 }
 
-// TestLargeValue: a value that a stranger made too long is refused.
+// TestLargeValue: a value is refused if a process outside the job has made it too long.
 func TestLargeValue(t *testing.T) {
 	dir := t.TempDir()
 	j, err := Join(t.Context(), Config{Source: File, Dir: dir, Name: "j", Size: 1})
@@ -82,8 +85,8 @@ func TestLargeValue(t *testing.T) {
 	}
 }
 
-// TestComeAndGone: a rank that came to the fence and left the job after the others were last looked for keeps
-// nobody; one that left without coming does.
+// TestComeAndGone: a fence succeeds if a rank came to it and then left the job between two looks at the folder. It
+// fails if a rank left without coming to it.
 func TestComeAndGone(t *testing.T) {
 	s := &fileStore{m: member{rank: 1, size: 2}, dir: t.TempDir()}
 	for _, dir := range []string{"fences/0", "left"} {
@@ -95,7 +98,7 @@ func TestComeAndGone(t *testing.T) {
 		t.Fatal(err)
 	}
 	if s.hopeless([]int{0}) == nil {
-		t.Error("a rank that has left is waited for")
+		t.Error("the fence waits for a rank that has left")
 	}
 	if err := s.mark("fences/0", "0"); err != nil {
 		t.Fatal(err)

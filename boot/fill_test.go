@@ -9,7 +9,7 @@ import (
 	"gofabric/core"
 )
 
-// inserter is an endpoint that takes addresses; no is the one it does not take.
+// inserter is an endpoint whose address vector accepts all addresses except no.
 type inserter struct {
 	name core.Addr
 	no   string
@@ -40,7 +40,8 @@ func TestPeers(t *testing.T) {
 		errs := together(t, 3, places[TCP](t), func(ctx context.Context, j *Job) error {
 			ep := &inserter{name: addr(t, names[j.Rank()]), no: refused}
 			peers, err := Peers(ctx, j, ep)
-			if err == nil && (len(peers) != 3 || peers[2] != 2 || strings.Join(ep.got, " ") != strings.Join(names, " ")) {
+			if err == nil && (len(peers) != 3 || peers[2] != 2 ||
+				strings.Join(ep.got, " ") != strings.Join(names, " ")) {
 				t.Errorf("rank %d: %v, %v", j.Rank(), peers, ep.got)
 			}
 			return errors.Join(err, j.Fence(ctx))
@@ -51,7 +52,7 @@ func TestPeers(t *testing.T) {
 	}
 }
 
-// TestAddresses: what cannot be reached is refused, and whose it is said.
+// TestAddresses: an address that peers cannot reach is refused, and the error names its rank.
 func TestAddresses(t *testing.T) {
 	for text, want := range map[string]string{
 		"here fi_sockaddr_in://0.0.0.0:1":        "rank 0",
@@ -74,7 +75,8 @@ func TestAddresses(t *testing.T) {
 		if errs[0] != nil {
 			t.Errorf("%q: %v", text, errs[0])
 		}
-		if err := errs[1]; want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+		if err := errs[1]; want == "" && err != nil || want != "" &&
+			(err == nil || !strings.Contains(err.Error(), want)) {
 			t.Errorf("%q: %v; want %q", text, err, want)
 		}
 	}

@@ -26,12 +26,12 @@ func testContext(t testing.TB) context.Context {
 	return ctx
 }
 
-// lookup is an environment.
+// lookup returns a function that reads variables from env.
 func lookup(env map[string]string) func(string) (string, bool) {
 	return func(name string) (string, bool) { v, ok := env[name]; return v, ok }
 }
 
-// freeRoot is an address for rank 0, which listens there already.
+// freeRoot returns an address for rank 0, and a function that returns its listener, which listens already.
 func freeRoot(t testing.TB) (address string, listening func(string) (net.Listener, error)) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -41,7 +41,8 @@ func freeRoot(t testing.TB) (address string, listening func(string) (net.Listene
 	return l.Addr().String(), func(string) (net.Listener, error) { return l, nil }
 }
 
-// together runs a function in each of several processes of a job, each a goroutine, and returns their errors.
+// together runs a function in each of several processes of a job, and returns their errors. Each process is a
+// goroutine.
 func together(t testing.TB, size int, cfg func(rank int) Config, f func(ctx context.Context, j *Job) error) []error {
 	ctx := testContext(t)
 	errs := make([]error, size)
@@ -61,7 +62,7 @@ func together(t testing.TB, size int, cfg func(rank int) Config, f func(ctx cont
 	return errs
 }
 
-// places are the places where processes meet, each with a fresh job.
+// places has the ways in which processes find each other. Each function makes a new job.
 var places = map[string]func(t testing.TB) func(rank int) Config{
 	TCP: func(t testing.TB) func(int) Config {
 		address, listening := freeRoot(t)
@@ -77,8 +78,8 @@ var places = map[string]func(t testing.TB) func(rank int) Config{
 	},
 }
 
-// TestExchange: all processes learn what all said, several times, and fences separate what was put before from what
-// was put after.
+// TestExchange: each process gets the values of all, several times. A fence separates values that were put before it
+// from later ones.
 func TestExchange(t *testing.T) {
 	for name, place := range places {
 		t.Run(name, func(t *testing.T) {
@@ -95,7 +96,8 @@ func TestExchange(t *testing.T) {
 					}
 					for rank, v := range all {
 						if want := bytes.Repeat([]byte{byte(rank), byte(round)}, 1000*round); !bytes.Equal(v, want) {
-							return fmt.Errorf("round %d: rank %d said %d bytes, not %d", round, rank, len(v), len(want))
+							return fmt.Errorf("round %d: rank %d has put %d bytes, not %d", round, rank,
+								len(v), len(want))
 						}
 					}
 				}
@@ -103,7 +105,7 @@ func TestExchange(t *testing.T) {
 					return err
 				}
 				if _, err := j.Get(ctx, "nobody's"); !errors.Is(err, ErrNoKey) {
-					return fmt.Errorf("a key that nobody put: %v", err)
+					return fmt.Errorf("a key that no rank has put: %v", err)
 				}
 				return j.Fence(ctx)
 			})
@@ -143,7 +145,7 @@ func TestForget(t *testing.T) {
 	}
 }
 
-// missingTwo is what errors say of rank 2. On a busy machine a rank gives up before another one has come.
+// missingTwo matches errors that name rank 2. On a busy machine a rank may give up before another one has come.
 var missingTwo = regexp.MustCompile(`missing: (rank |ranks ([0-9]+, )*)2\b`)
 
 // TestMissing: the error of a wait names the missing processes.
@@ -157,7 +159,7 @@ func TestMissing(t *testing.T) {
 				if err := j.Fence(ctx); err != nil {
 					return fmt.Errorf("before it: %w", err)
 				}
-				if j.Rank() == 2 { // does not come to the next fence
+				if j.Rank() == 2 { // this rank does not come to the next fence
 					others.Wait()
 					return nil
 				}
@@ -183,7 +185,7 @@ func TestMissing(t *testing.T) {
 	}
 }
 
-// TestBroken: after a fence in vain all calls say so.
+// TestBroken: after a fence has failed, all calls return its error.
 func TestBroken(t *testing.T) {
 	address, listening := freeRoot(t)
 	j, err := Join(t.Context(), Config{Size: 2, Root: address, listen: listening})
@@ -196,7 +198,7 @@ func TestBroken(t *testing.T) {
 	err = j.Fence(ctx)
 	e, ok := errors.AsType[*Error](err)
 	if !ok || len(e.Missing) != 1 || e.Missing[0] != 1 || !errors.Is(err, context.DeadlineExceeded) || e.Hint == "" {
-		t.Fatalf("fence in vain: %v", err)
+		t.Fatalf("a fence without rank 2: %v", err)
 	}
 	for what, err := range map[string]error{"Put": j.Put(t.Context(), "a", nil), "Fence": j.Fence(t.Context())} {
 		if !errors.Is(err, ErrJobOver) {
@@ -216,14 +218,14 @@ func TestSingle(t *testing.T) {
 		t.Fatal(all, err, j.Source())
 	}
 	if err := j.Put(t.Context(), "", nil); err == nil {
-		t.Error("an empty key was taken")
+		t.Error("an empty key was accepted")
 	}
 	if err := j.Put(t.Context(), "a", make([]byte, MaxValue+1)); err == nil {
-		t.Error("a value that is too long was taken")
+		t.Error("a value that is too long was accepted")
 	}
 }
 
-// TestTimeout: a context without deadline gets one.
+// TestTimeout: a context without a deadline gets one.
 func TestTimeout(t *testing.T) {
 	address, listening := freeRoot(t)
 	j, err := Join(t.Context(), Config{Size: 2, Root: address, listen: listening, Timeout: 20 * time.Millisecond})
@@ -231,7 +233,8 @@ func TestTimeout(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer j.Close()
-	if err := j.Fence(context.Background()); !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "time-out") {
+	if err := j.Fence(context.Background()); !errors.Is(err, context.DeadlineExceeded) ||
+		!strings.Contains(err.Error(), "time-out") {
 		t.Fatal(err)
 	}
 }

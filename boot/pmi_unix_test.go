@@ -17,11 +17,11 @@ import (
 	"gofabric/boot/internal/pmi"
 )
 
-// script plays a launcher: it expects texts and answers them. The last answer may be missing: then it waits for the
-// end of the connection.
+// script plays a launcher: it expects texts and answers them. If the last answer is missing, it waits for the end of
+// the connection.
 type script []struct{ want, answer string }
 
-// play plays a script over a socket pair, of which the process gets one end as PMI_FD.
+// play plays a script over a socket pair. The process gets one end of it as PMI_FD.
 func (s script) play(t *testing.T, env map[string]string) Config {
 	t.Helper()
 	pair, err := syscall.Socketpair(syscall.AF_UNIX, syscall.SOCK_STREAM, 0)
@@ -45,10 +45,10 @@ func (s script) play(t *testing.T, env map[string]string) Config {
 		for _, step := range s {
 			got := make([]byte, len(step.want))
 			if n, err := io.ReadFull(conn, got); err != nil || string(got) != step.want {
-				t.Errorf("the launcher got %q, %v; wants %q", got[:n], err, step.want)
+				t.Errorf("the launcher got %q, %v; want %q", got[:n], err, step.want)
 				return
 			}
-			for _, b := range []byte(step.answer) { // in pieces
+			for _, b := range []byte(step.answer) { // byte by byte
 				conn.Write([]byte{b})
 			}
 		}
@@ -75,7 +75,7 @@ var (
 	}
 )
 
-// TestPMI1: a whole job, with the bytes of hydra.
+// TestPMI1 runs a whole job with the bytes of hydra.
 func TestPMI1(t *testing.T) {
 	cfg := append(begin1, script{
 		{"cmd=put kvsname=kvs_1 key=gofabric/0/1 value=1:bWU\n", "cmd=put_result rc=0 msg=success\n"},
@@ -92,9 +92,10 @@ func TestPMI1(t *testing.T) {
 	}
 }
 
-// TestLongLine: no line is longer than launchers take, Slurm's for one, though values might be.
+// TestLongLine: values may be long, but no line is longer than launchers accept. Slurm has the lowest limit.
 func TestLongLine(t *testing.T) {
-	j, err := Join(testContext(t), append(begin1[:len(begin1):len(begin1)], script{{"cmd=finalize\n", "cmd=finalize_ack\n"}}...).play(t, nil))
+	j, err := Join(testContext(t), append(begin1[:len(begin1):len(begin1)],
+		script{{"cmd=finalize\n", "cmd=finalize_ack\n"}}...).play(t, nil))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -106,7 +107,8 @@ func TestLongLine(t *testing.T) {
 	}
 	longest := 0
 	for i, p := range parts {
-		line := pmi.V1{}.Append(nil, s.verbs.(*pmi1).putting(pmi.Part(s.limits.Name(strings.Repeat("a", s.limits.Key-8)), i), p))
+		line := pmi.V1{}.Append(nil, s.verbs.(*pmi1).putting(pmi.Part(s.limits.Name(strings.Repeat("a",
+			s.limits.Key-8)), i), p))
 		longest = max(longest, len(line))
 	}
 	if longest >= maxLine || longest < maxLine-20 {
@@ -114,7 +116,7 @@ func TestLongLine(t *testing.T) {
 	}
 }
 
-// TestPMI2: the same, with the bytes of Slurm.
+// TestPMI2 runs a whole job with the bytes of Slurm.
 func TestPMI2(t *testing.T) {
 	cfg := append(begin2, script{
 		{"    41cmd=kvs-put;key=gofabric/0/1;value=1:bWU;", "26    cmd=kvs-put-response;rc=0;"},
@@ -160,15 +162,19 @@ func TestBadLauncher(t *testing.T) {
 		err  string
 	}{
 		{"silence", script{{begin1[0].want, "cmd=resp"}}, nil, "waited for the launcher's answer to init"},
-		{"other version", script{{begin1[0].want, "cmd=response_to_init pmi_version=2 pmi_subversion=0 rc=0\n"}}, nil, "version"},
-		{"refuses", script{{begin1[0].want, "cmd=response_to_init pmi_version=1 pmi_subversion=1 rc=-1\n"}}, nil, "rc="},
+		{"other version", script{{begin1[0].want, "cmd=response_to_init pmi_version=2 pmi_subversion=0 rc=0\n"}},
+			nil, "version"},
+		{"refuses", script{{begin1[0].want, "cmd=response_to_init pmi_version=1 pmi_subversion=1 rc=-1\n"}},
+			nil, "rc="},
 		{"nonsense", script{{begin1[0].want, "what?\n"}}, nil, "not a message"},
 		{"other answer", script{{begin1[0].want, "cmd=maxes\n"}}, nil, "expected"},
-		{"no room", append(begin1[:1:1], script{{"cmd=get_maxes\n", "cmd=maxes kvsname_max=256 keylen_max=4 vallen_max=1024\n"}}...), nil, "least"},
-		{"huge room", append(begin1[:1:1], script{{"cmd=get_maxes\n", "cmd=maxes kvsname_max=256 keylen_max=64 vallen_max=99999999999\n"}}...), nil, "vallen_max"},
+		{"no room", append(begin1[:1:1],
+			script{{"cmd=get_maxes\n", "cmd=maxes kvsname_max=256 keylen_max=4 vallen_max=1024\n"}}...), nil, "least"},
+		{"huge room", append(begin1[:1:1],
+			script{{"cmd=get_maxes\n", "cmd=maxes kvsname_max=256 keylen_max=64 vallen_max=99999999999\n"}}...), nil, "vallen_max"},
 		{"no rank", nil, map[string]string{"PMI_RANK": "x"}, "PMI_RANK"},
-		{"bad rank", append(begin2[:1:1], script{{begin2[1].want, "63    cmd=fullinit-response;rc=0;pmi-version=2;rank=2;size=2;appnum=0;"}}...),
-			map[string]string{"PMI_JOBID": "1.0", "SLURM_JOB_ID": "1"}, "rank="},
+		{"bad rank", append(begin2[:1:1],
+			script{{begin2[1].want, "63    cmd=fullinit-response;rc=0;pmi-version=2;rank=2;size=2;appnum=0;"}}...), map[string]string{"PMI_JOBID": "1.0", "SLURM_JOB_ID": "1"}, "rank="},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			env := c.s.play(t, c.env)
@@ -189,8 +195,8 @@ func TestBadLauncher(t *testing.T) {
 	}
 }
 
-// TestLauncherGone: a fence ends with its context, and when the launcher ends; after it the job is over, since an
-// answer may come late.
+// TestLauncherGone: a fence ends when its context ends, and when the launcher ends. Then the job is over, because an
+// answer may still come.
 func TestLauncherGone(t *testing.T) {
 	cfg := append(begin1[:len(begin1):len(begin1)], script{{"cmd=barrier_in\n", ""}}...).play(t, nil)
 	j, err := Join(testContext(t), cfg)
@@ -208,7 +214,7 @@ func TestLauncherGone(t *testing.T) {
 	}
 }
 
-// TestDescriptor: a number that is no connection is refused, and what has it is not touched.
+// TestDescriptor: a PMI_FD that is not a connection is refused, and its file stays open.
 func TestDescriptor(t *testing.T) {
 	joined.Store(false)
 	defer joined.Store(false)
@@ -218,7 +224,8 @@ func TestDescriptor(t *testing.T) {
 	}
 	defer f.Close()
 	fd := strconv.Itoa(int(f.Fd()))
-	if _, err = Join(t.Context(), Config{lookup: lookup(map[string]string{"PMI_FD": fd, "PMI_RANK": "0", "PMI_SIZE": "1"})}); err == nil || !strings.Contains(err.Error(), "PMI_FD") {
+	if _, err = Join(t.Context(), Config{lookup: lookup(map[string]string{"PMI_FD": fd, "PMI_RANK": "0",
+		"PMI_SIZE": "1"})}); err == nil || !strings.Contains(err.Error(), "PMI_FD") {
 		t.Errorf("/dev/null as the launcher: %v", err)
 	}
 	if _, err := f.Stat(); err != nil {
@@ -226,8 +233,9 @@ func TestDescriptor(t *testing.T) {
 	}
 	for _, bad := range []string{"x", "-1", "99999"} {
 		joined.Store(false)
-		if _, err = Join(t.Context(), Config{lookup: lookup(map[string]string{"PMI_FD": bad, "PMI_RANK": "0", "PMI_SIZE": "1"})}); err == nil {
-			t.Errorf("PMI_FD=%s was taken", bad)
+		if _, err = Join(t.Context(), Config{lookup: lookup(map[string]string{"PMI_FD": bad, "PMI_RANK": "0",
+			"PMI_SIZE": "1"})}); err == nil {
+			t.Errorf("PMI_FD=%s was accepted", bad)
 		}
 	}
 }

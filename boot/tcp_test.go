@@ -17,7 +17,7 @@ import (
 // TestStrangers: a connection from outside the job is closed, and the job continues.
 func TestStrangers(t *testing.T) {
 	address, listening := freeRoot(t)
-	bad := map[string][]byte{ // by what rank 0 says to it
+	bad := map[string][]byte{ // by the answer of rank 0
 		"a message of 1195725856 bytes": []byte("GET / HTTP/1.1\r\n\r\n"),
 		"EOF":                           nil,
 		"a message of 4294967295 bytes": {0xff, 0xff, 0xff, 0xff, 1},
@@ -55,7 +55,7 @@ func TestStrangers(t *testing.T) {
 	}
 }
 
-// TestSilentStranger: a connection that says nothing does not keep rank 0 from leaving.
+// TestSilentStranger: a connection without a message does not keep rank 0 from leaving.
 func TestSilentStranger(t *testing.T) {
 	address, listening := freeRoot(t)
 	j, err := Join(t.Context(), Config{Size: 2, Root: address, listen: listening})
@@ -76,7 +76,7 @@ func TestSilentStranger(t *testing.T) {
 	}
 }
 
-// TestNonsense: a process of the job that breaks its rules ends it, and all learn who it was.
+// TestNonsense: a process of the job that breaks the protocol ends the job, and the errors of all name it.
 func TestNonsense(t *testing.T) {
 	for name, b := range map[string][]byte{
 		"kind":        meet.Plain(meet.KindWelcome),
@@ -110,15 +110,15 @@ func TestNonsense(t *testing.T) {
 	}
 }
 
-// TestLeftBefore: who comes to a fence when a process, and after it rank 0, have left the job, learns who it was
-// that the fence lacks.
+// TestLeftBefore: one process has left the job, and then rank 0. The error of a later fence names the process that is
+// missing.
 func TestLeftBefore(t *testing.T) {
 	for name, reset := range map[string]bool{"closed": false, "reset": true} {
 		t.Run(name, func(t *testing.T) { leftBefore(t, reset) })
 	}
 }
 
-// leftBefore has rank 2 come to a fence whose connection is closed, or is known to be.
+// leftBefore has rank 2 come to the fence. Its connection is closed, and with reset its system knows that already.
 func leftBefore(t *testing.T, reset bool) {
 	address, listening := freeRoot(t)
 	joined, left, ended := make(chan struct{}), make(chan struct{}), make(chan struct{})
@@ -163,7 +163,7 @@ func leftBefore(t *testing.T, reset bool) {
 	}
 }
 
-// TestRootGone: the others notice that rank 0 has ended.
+// TestRootGone: the others get an error when rank 0 has ended.
 func TestRootGone(t *testing.T) {
 	address, listening := freeRoot(t)
 	joined := make(chan struct{})
@@ -175,7 +175,8 @@ func TestRootGone(t *testing.T) {
 		close(joined)
 		return j.Fence(ctx)
 	})
-	if errs[0] != nil || errs[1] == nil || !strings.Contains(errs[1].Error(), "rank 0") || errors.Is(errs[1], context.DeadlineExceeded) {
+	if errs[0] != nil || errs[1] == nil || !strings.Contains(errs[1].Error(), "rank 0") ||
+		errors.Is(errs[1], context.DeadlineExceeded) {
 		t.Fatal(errs)
 	}
 }
@@ -197,7 +198,7 @@ func TestNoRoot(t *testing.T) {
 	}
 }
 
-// TestOwnName: a pod whose own name is not known yet listens at the port.
+// TestOwnName: a pod whose own name does not resolve yet listens at the port of all its addresses.
 func TestOwnName(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -235,7 +236,7 @@ func TestEarly(t *testing.T) {
 	}()
 	errs := together(t, 2, func(rank int) Config {
 		if rank == 0 {
-			<-tried // the other has begun by now, more often than not
+			<-tried // usually the other one has begun by now
 		}
 		return Config{Root: address, Name: "j"}
 	}, func(ctx context.Context, j *Job) error { return j.Fence(ctx) })

@@ -33,13 +33,17 @@ func TestParseAddr(t *testing.T) {
 			t.Errorf("%q: %q, %v", c.in, a, err)
 		}
 		if back, err := core.ParseAddr(a.String()); err != nil || back != a {
-			t.Errorf("%q does not come back: %v, %v", c.in, back, err)
+			t.Errorf("%q differs from the text of its address: %v, %v", c.in, back, err)
 		}
 	}
-	for _, in := range []string{"", "1.2.3.4", "://", "fi_sockaddr_in://", "://x", "fi_sockaddr_in://1.2.3.4:", "fi_sockaddr_in://1.2.3.4:65536",
-		"fi_sockaddr_in://1.2.3.4:-1", "fi_sockaddr_in://1.2.3.4:+1", "fi_sockaddr_in://[::1]:1", "fi_sockaddr_in6://1.2.3.4:1", "fi_sockaddr_in6://[::1",
-		"fi_sockaddr_in6://[::1]x", "fi_sockaddr_in6://[::1]:", "fi_sockaddr_in://host:1", "fi_sockaddr_in://1.2.3:1", "fi_sockaddr_in://01.2.3.4:1",
-		"x://\x00", "x://" + strings.Repeat("y", 2000), "fi_sockaddr_in6://[fe80::1%" + strings.Repeat("z", 100) + "]:1",
+	for _, in := range []string{"", "1.2.3.4", "://", "fi_sockaddr_in://", "://x", "fi_sockaddr_in://1.2.3.4:",
+		"fi_sockaddr_in://1.2.3.4:65536",
+		"fi_sockaddr_in://1.2.3.4:-1", "fi_sockaddr_in://1.2.3.4:+1", "fi_sockaddr_in://[::1]:1",
+		"fi_sockaddr_in6://1.2.3.4:1", "fi_sockaddr_in6://[::1",
+		"fi_sockaddr_in6://[::1]x", "fi_sockaddr_in6://[::1]:", "fi_sockaddr_in://host:1", "fi_sockaddr_in://1.2.3:1",
+		"fi_sockaddr_in://01.2.3.4:1",
+		"x://\x00", "x://" + strings.Repeat("y", 2000), "fi_sockaddr_in6://[fe80::1%" +
+			strings.Repeat("z", 100) + "]:1",
 		"fi_sockaddr_in6://::%]0", "fi_sockaddr_in6://[fe80::1%a b]:1", "fi_sockaddr_in6://[fe80::1%a[b]:1"} {
 		if a, err := core.ParseAddr(in); !errors.Is(err, core.ErrInval) {
 			t.Errorf("%.40q: %v, %v", in, a, err)
@@ -57,9 +61,11 @@ func TestAddrZero(t *testing.T) {
 	}
 }
 
-// For any text, the text of an accepted address means the same address.
+// FuzzParseAddr: the text of an accepted address means the same address.
 func FuzzParseAddr(f *testing.F) {
-	for _, s := range []string{"fi_sockaddr_in://1.2.3.4:7471", "fi_sockaddr_in6://[fe80::1%eth0]:1", "fi_sockaddr://:1", "fi_shm://x", "fi_sockaddr_in6://[]:1", "fi_sockaddr_in6://::%]0", "fi_sockaddr_in6://::% a"} {
+	for _, s := range []string{"fi_sockaddr_in://1.2.3.4:7471", "fi_sockaddr_in6://[fe80::1%eth0]:1",
+		"fi_sockaddr://:1", "fi_shm://x", "fi_sockaddr_in6://[]:1", "fi_sockaddr_in6://::%]0",
+		"fi_sockaddr_in6://::% a"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {

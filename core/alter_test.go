@@ -9,11 +9,12 @@ import (
 	"gofabric/core"
 )
 
-// one asks a registry with a single offer for one address.
+// one queries a registry that has a single offer, for one address.
 func one(t *testing.T, o *core.Info, q core.Query) *core.Info {
 	t.Helper()
 	q.Node = "node7"
-	got, _, err := core.GetInfo(core.NewRegistry(&fakeProvider{name: "p", offers: []*core.Info{o}}), &fakeHost{}, nil, q)
+	got, _, err := core.GetInfo(core.NewRegistry(&fakeProvider{name: "p", offers: []*core.Info{o}}),
+		&fakeHost{}, nil, q)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -24,41 +25,49 @@ func one(t *testing.T, o *core.Info, q core.Query) *core.Info {
 func TestGetInfoNarrows(t *testing.T) {
 	full := tcpCaps | core.CapTagged | core.CapSource | core.CapDirectedRecv
 	i := one(t, offer(core.EPTypeRDM, full), core.Query{})
-	if i.Caps != full|core.CapLocalComm|core.CapRemoteComm || i.Tx.Size != 256 || i.Tx.OpFlags == 0 || i.Domain.MRMode != 0 ||
-		i.Domain.MaxCntrValue != math.MaxUint64 || i.Fabric.APIVersion != core.LibraryVersion || i.Fabric.ProvVersion != core.V(206, 0) {
+	if i.Caps != full|core.CapLocalComm|core.CapRemoteComm || i.Tx.Size != 256 || i.Tx.OpFlags == 0 ||
+		i.Domain.MRMode != 0 ||
+		i.Domain.MaxCntrValue != math.MaxUint64 || i.Fabric.APIVersion != core.LibraryVersion ||
+		i.Fabric.ProvVersion != core.V(206, 0) {
 		t.Errorf("without hints:\n%v", i)
 	}
 	i = one(t, offer(core.EPTypeRDM, full), core.Query{Version: core.V(1, 21), Hints: hints(func(h *core.Info) {
 		h.Caps = core.CapMsg
 		h.Handle = "token"
 		h.Tx.Size, h.Tx.InjectSize, h.Tx.OpFlags, h.Rx.IOVLimit = 512, 5, core.OpCompletion, 2
-		h.Domain.Threading, h.Domain.DataProgress, h.Domain.AVType = core.ThreadDomain, core.ProgressManual, core.AVTable
+		h.Domain.Threading, h.Domain.DataProgress, h.Domain.AVType = core.ThreadDomain, core.ProgressManual,
+			core.AVTable
 		h.Domain.MRMode = core.MRModeVirtAddr | core.MRModeProvKey
 		h.EP.MaxOrderRAWSize = 50
 	})})
-	// Primary capabilities only on request, secondary ones always but FI_SOURCE, directions when none was named.
-	if want := core.CapMsg | core.CapSend | core.CapRecv | core.CapRMAEvent | core.CapLocalComm | core.CapRemoteComm; i.Caps != want {
+	// The result has primary capabilities only on request, and all secondary ones except FI_SOURCE. It has both
+	// directions if the hints name none.
+	if want := core.CapMsg | core.CapSend | core.CapRecv | core.CapRMAEvent | core.CapLocalComm |
+		core.CapRemoteComm; i.Caps != want {
 		t.Errorf("caps [%s], want [%s]", i.Caps.String(), want.String())
 	}
-	if i.Tx.Size != 512 || i.Tx.InjectSize != 5 || i.Tx.OpFlags != core.OpCompletion || i.Rx.IOVLimit != 2 || i.Rx.Size != 1024 || i.Rx.OpFlags != 0 {
+	if i.Tx.Size != 512 || i.Tx.InjectSize != 5 || i.Tx.OpFlags != core.OpCompletion || i.Rx.IOVLimit != 2 ||
+		i.Rx.Size != 1024 || i.Rx.OpFlags != 0 {
 		t.Errorf("sizes:\n%v%v", i.Tx, i.Rx)
 	}
-	if i.Domain.Threading != core.ThreadDomain || i.Domain.DataProgress != core.ProgressManual || i.Domain.AVType != core.AVTable || i.Domain.MRMode != 0 {
+	if i.Domain.Threading != core.ThreadDomain || i.Domain.DataProgress != core.ProgressManual ||
+		i.Domain.AVType != core.AVTable || i.Domain.MRMode != 0 {
 		t.Errorf("domain:\n%v", i.Domain)
 	}
-	if i.EP.MaxOrderRAWSize != 100 { // no RMA was asked for
+	if i.EP.MaxOrderRAWSize != 100 { // the hints ask for no RMA
 		t.Errorf("endpoint:\n%v", i.EP)
 	}
 	if i.Handle != "token" || i.Fabric.APIVersion != core.V(1, 21) {
 		t.Errorf("handle %v, version %v", i.Handle, i.Fabric.APIVersion)
 	}
-	i = one(t, offer(core.EPTypeRDM, full), core.Query{Hints: hints(func(h *core.Info) { h.Caps = core.CapMsg | core.CapSource | core.CapSend })})
+	i = one(t, offer(core.EPTypeRDM, full),
+		core.Query{Hints: hints(func(h *core.Info) { h.Caps = core.CapMsg | core.CapSource | core.CapSend })})
 	if i.Caps&core.CapSource == 0 || i.Caps&core.CapRecv != 0 {
 		t.Errorf("caps [%s]", i.Caps.String())
 	}
 }
 
-// GetInfo must not change the provider's own values.
+// TestGetInfoCopies: GetInfo must not change the provider's own values.
 func TestGetInfoCopies(t *testing.T) {
 	o := offer(core.EPTypeRDM, tcpCaps)
 	before := o.String()
@@ -69,7 +78,7 @@ func TestGetInfoCopies(t *testing.T) {
 	}
 }
 
-// Memory-registration modes of each API version (fi_mr(3)).
+// TestMRMode checks the memory registration modes of each API version (fi_mr(3)).
 func TestMRMode(t *testing.T) {
 	const old = core.MRModeBasic | core.MRModeScalable
 	const virt = core.MRModeVirtAddr | core.MRModeProvKey
@@ -91,7 +100,8 @@ func TestMRMode(t *testing.T) {
 		{"basic with bits", core.V(2, 6), old | virt, core.MRModeBasic | core.MRModeProvKey, core.CapRMA, 0, true},
 		{"basic not served", core.V(2, 6), virt, core.MRModeBasic, core.CapRMA, 0, true},
 		{"1.4 unspecified", core.V(1, 4), old, 0, core.CapRMA, core.MRModeBasic, false},
-		{"1.4 unspecified, scalable only", core.V(1, 4), core.MRModeScalable, 0, core.CapRMA, core.MRModeScalable, false},
+		{"1.4 unspecified, scalable only", core.V(1, 4), core.MRModeScalable, 0, core.CapRMA,
+			core.MRModeScalable, false},
 		{"1.4 scalable", core.V(1, 4), old, core.MRModeScalable, core.CapRMA, core.MRModeScalable, false},
 		{"1.4 both", core.V(1, 4), old, old, core.CapRMA, 0, true},
 		{"1.4 with new bits", core.V(1, 4), old, core.MRModeLocal, core.CapRMA, 0, true},
@@ -103,7 +113,8 @@ func TestMRMode(t *testing.T) {
 			got, why, err := core.GetInfo(reg, &fakeHost{}, nil, core.Query{Version: c.v, Node: "node7",
 				Hints: hints(func(h *core.Info) { h.Domain.MRMode, h.Caps = c.asked, c.caps })})
 			if c.refused {
-				if err == nil || !strings.Contains(why[0].Reason, "mr_mode") && !strings.Contains(why[0].Reason, "FI_LOCAL_MR") {
+				if err == nil || !strings.Contains(why[0].Reason, "mr_mode") &&
+					!strings.Contains(why[0].Reason, "FI_LOCAL_MR") {
 					t.Errorf("%v, %v", why, err)
 				}
 				return
@@ -134,19 +145,25 @@ func TestGetInfoQueryErrors(t *testing.T) {
 	}{
 		{"newer version", &fakeHost{}, nil, core.Query{Version: core.V(2, 7)}, core.ErrNoSys, "2.7"},
 		{"source of nothing", &fakeHost{}, nil, core.Query{Flags: core.InfoSource}, core.ErrNoData, "FI_SOURCE"},
-		{"misspelled provider", &fakeHost{}, nil, core.Query{Hints: named("tpc")}, core.ErrNoData, `did you mean "tcp"`},
+		{"misspelled provider", &fakeHost{}, nil, core.Query{Hints: named("tpc")}, core.ErrNoData,
+			`did you mean "tcp"`},
 		{"layer first", &fakeHost{}, nil, core.Query{Hints: named("ofi_rxm;ofi_rxd")}, core.ErrNoData, "layer"},
 		{"two cores", &fakeHost{}, nil, core.Query{Hints: named("tcp;udp")}, core.ErrNoData, "no layer"},
 		{"exclusion first", &fakeHost{}, nil, core.Query{Hints: named("^tcp;udp")}, core.ErrNoData, "last"},
-		{"layer's own refusal", &fakeHost{}, nil, core.Query{Hints: hints(func(h *core.Info) { h.Fabric.ProvName, h.Caps = "tcp;ofi_rxm", core.CapHMem })},
+		{"layer's own refusal", &fakeHost{}, nil,
+			core.Query{Hints: hints(func(h *core.Info) { h.Fabric.ProvName, h.Caps = "tcp;ofi_rxm", core.CapHMem })},
 			core.ErrNoData, "device memory"},
 		{"bad FI_ADDR_FORMAT", &fakeHost{}, env("FI_ADDR_FORMAT", "x"), core.Query{}, core.ErrInval, "FI_ADDR_FORMAT"},
-		{"misspelled FI_PROVIDER", &fakeHost{}, env("FI_PROVIDER", "tpc"), core.Query{}, core.ErrNoData, `did you mean "tcp"`},
+		{"misspelled FI_PROVIDER", &fakeHost{}, env("FI_PROVIDER", "tpc"), core.Query{}, core.ErrNoData,
+			`did you mean "tcp"`},
 		{"unknown host", &fakeHost{}, nil, core.Query{Node: "nowhere"}, core.ErrNoData, `no such host "nowhere"`},
-		{"bad address text", &fakeHost{}, nil, core.Query{Node: "fi_sockaddr_in://x"}, core.ErrNoData, "fi_sockaddr_in://x"},
-		{"other address text", &fakeHost{}, nil, core.Query{Node: "fi_shm://x"}, core.ErrNoData, "cannot resolve fi_shm://x"},
+		{"bad address text", &fakeHost{}, nil, core.Query{Node: "fi_sockaddr_in://x"}, core.ErrNoData,
+			"fi_sockaddr_in://x"},
+		{"other address text", &fakeHost{}, nil, core.Query{Node: "fi_shm://x"}, core.ErrNoData,
+			"cannot resolve fi_shm://x"},
 		{"no interfaces", broken, nil, core.Query{}, core.ErrNoData, "netlink is gone"},
-		{"no such interface", &fakeHost{}, env("FI_TCP_IFACE", "eth7"), core.Query{Hints: named("tcp")}, core.ErrNoData, "FI_TCP_IFACE=eth7"},
+		{"no such interface", &fakeHost{}, env("FI_TCP_IFACE", "eth7"), core.Query{Hints: named("tcp")}, core.ErrNoData,
+			"FI_TCP_IFACE=eth7"},
 		{"no route", &fakeHost{}, nil, core.Query{Node: "far"}, core.ErrNoData, "no local address reaches 192.0.2.9"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -191,7 +208,8 @@ func TestOpenFabric(t *testing.T) {
 		t.Fatal(err)
 	}
 	i := got[0]
-	if i.Below().Fabric.ProvName != "udp;fault" || i.Below().Below().Fabric.ProvName != "udp" || i.Below().Below().EP.Type != core.EPTypeDgram {
+	if i.Below().Fabric.ProvName != "udp;fault" || i.Below().Below().Fabric.ProvName != "udp" ||
+		i.Below().Below().EP.Type != core.EPTypeDgram {
 		t.Errorf("below: %q, %q", i.Below().Fabric.ProvName, i.Below().Below().Fabric.ProvName)
 	}
 	f, err := core.OpenFabric(reg, i)
@@ -202,7 +220,8 @@ func TestOpenFabric(t *testing.T) {
 		t.Errorf("opened %v", opened)
 	}
 	for name, info := range map[string]*core.Info{
-		"nil": nil, "no name": core.NewHints(), "unknown": named("zork"), "upside down": named("ofi_rxd;udp"), "not from GetInfo": named("udp;ofi_rxd"),
+		"nil": nil, "no name": core.NewHints(), "unknown": named("zork"), "upside down": named("ofi_rxd;udp"),
+		"not from GetInfo": named("udp;ofi_rxd"),
 	} {
 		if f, err := core.OpenFabric(reg, info); err == nil || f != nil {
 			t.Errorf("%s: %v, %v", name, f, err)
@@ -210,8 +229,8 @@ func TestOpenFabric(t *testing.T) {
 	}
 }
 
-// Old programs set receive capabilities for transmits and the other way round; fields of newer API versions are
-// garbage in hints of older ones.
+// TestGetInfoTolerates: old programs set receive capabilities for transmits, and the reverse. In hints of an older
+// version, the fields of newer ones are undefined.
 func TestGetInfoTolerates(t *testing.T) {
 	i := one(t, offer(core.EPTypeRDM, tcpCaps), core.Query{Version: core.V(1, 19), Hints: hints(func(h *core.Info) {
 		h.Caps = core.CapMsg
@@ -227,11 +246,13 @@ func TestGetInfoTolerates(t *testing.T) {
 	o.Domain.MaxCntrValue = 100
 	one(t, o, core.Query{Version: core.V(2, 4), Hints: hints(func(h *core.Info) { h.Domain.MaxCntrValue = 101 })})
 	one(t, o, core.Query{Version: core.V(1, 4), Hints: hints(func(h *core.Info) { h.Domain.CntrCnt = 1000 })})
-	one(t, o, core.Query{Version: core.V(1, 21), Hints: hints(func(h *core.Info) { h.Domain.Threading = core.ThreadEndpoint })})
+	one(t, o, core.Query{Version: core.V(1, 21),
+		Hints: hints(func(h *core.Info) { h.Domain.Threading = core.ThreadEndpoint })})
 }
 
 func TestLayerOverLoopback(t *testing.T) {
-	got, _, err := core.GetInfo(fakes(), &fakeHost{}, nil, core.Query{Hints: hints(func(h *core.Info) { h.Fabric.ProvName, h.Domain.Name = "udp;ofi_rxd", "lo" })})
+	got, _, err := core.GetInfo(fakes(), &fakeHost{}, nil,
+		core.Query{Hints: hints(func(h *core.Info) { h.Fabric.ProvName, h.Domain.Name = "udp;ofi_rxd", "lo" })})
 	if err != nil || len(got) != 2 {
 		t.Fatalf("%v, %v", brief(got), err)
 	}
@@ -242,9 +263,9 @@ func TestLayerOverLoopback(t *testing.T) {
 	}
 }
 
-// TestLayerOverEarlierLoopback gives fi_getinfo what it said of 127.0.0.1, without the address, as hints, and its
-// answer again: the capabilities that the result had for the address do not stand in the way. fabtests' fi_multi_ep
-// does that.
+// TestLayerOverEarlierLoopback passes fi_getinfo a result for 127.0.0.1 as hints, without the address. The
+// capabilities that the result has because of that address must not prevent other results. fabtests' fi_multi_ep does
+// this.
 func TestLayerOverEarlierLoopback(t *testing.T) {
 	for _, prov := range []string{"udp;ofi_rxd", "tcp;ofi_rxm"} {
 		ask := func(h *core.Info) { h.Fabric.ProvName, h.AddrFormat = prov, core.FormatSockaddrIn }
@@ -264,7 +285,7 @@ func TestLayerOverEarlierLoopback(t *testing.T) {
 	}
 }
 
-// TestLayerDomainCaps asks for a domain that reaches other hosts: every result has it, as fabtests'
+// TestLayerDomainCaps asks for a domain that reaches other hosts. Every result must have it, as fabtests'
 // fi_getinfo_test checks.
 func TestLayerDomainCaps(t *testing.T) {
 	for _, prov := range []string{"udp", "udp;ofi_rxd", "tcp", "tcp;ofi_rxm"} {
@@ -285,16 +306,18 @@ func TestLayerDomainCaps(t *testing.T) {
 	}
 }
 
-// loner is a core provider that wants no layers unless they are named.
+// loner is a core provider that has layers only if the query names them.
 type loner struct{ fakeProvider }
 
 func (*loner) NamedOnly() bool { return true }
 
 func TestNamedOnlyCore(t *testing.T) {
-	shm := &loner{fakeProvider{name: "shm", offers: []*core.Info{offer(core.EPTypeDgram, core.CapMsg|core.CapSend|core.CapRecv)}}}
+	shm := &loner{fakeProvider{name: "shm",
+		offers: []*core.Info{offer(core.EPTypeDgram, core.CapMsg|core.CapSend|core.CapRecv)}}}
 	reg := core.NewRegistry(&fakeLayer{fakeProvider: fakeProvider{name: "ofi_rxd"}, below: core.EPTypeDgram}, shm)
 	for name, want := range map[string]string{
-		"": "shm DGRAM eth0", "shm": "shm DGRAM eth0", "ofi_rxd": "shm;ofi_rxd RDM eth0", "shm;ofi_rxd": "shm;ofi_rxd RDM eth0",
+		"": "shm DGRAM eth0", "shm": "shm DGRAM eth0", "ofi_rxd": "shm;ofi_rxd RDM eth0",
+		"shm;ofi_rxd": "shm;ofi_rxd RDM eth0",
 	} {
 		got, _, err := core.GetInfo(reg, &fakeHost{}, nil, core.Query{Node: "node7", Hints: named(name)})
 		if text := brief(got); err != nil || len(got) != 1 || !strings.HasPrefix(text, want+" ") {
@@ -303,8 +326,8 @@ func TestNamedOnlyCore(t *testing.T) {
 	}
 }
 
-// TestLoopbackAlone asks for other hosts where there is nothing but loopback, by nature or by FI_TCP_IFACE: the
-// result is loopback.
+// TestLoopbackAlone asks for other hosts on a machine that has only loopback, or whose FI_TCP_IFACE allows no other
+// interface. The result is loopback.
 func TestLoopbackAlone(t *testing.T) {
 	ask := core.Query{Hints: hints(func(h *core.Info) {
 		h.Fabric.ProvName = "tcp"

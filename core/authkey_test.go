@@ -8,21 +8,22 @@ import (
 	"gofabric/core"
 )
 
-// TestAuthKeyHints asks a provider that has authorization keys for what there may be and what not (fi_domain(3),
+// TestAuthKeyHints queries a provider that has authorization keys, with valid and invalid hints (fi_domain(3),
 // fi_endpoint(3)).
 func TestAuthKeyHints(t *testing.T) {
 	o := offer(core.EPTypeRDM, tcpCaps)
 	o.Domain.AuthKeySize, o.EP.AuthKeySize, o.Domain.MaxEPAuthKey = core.MaxAuthKey, core.MaxAuthKey, 2
 	key := []byte("key")
 	i := one(t, o, core.Query{Hints: hints(func(h *core.Info) { h.Domain.AuthKey, h.EP.AuthKey = key, key[:2] })})
-	if !bytes.Equal(i.Domain.AuthKey, key) || !bytes.Equal(i.EP.AuthKey, key[:2]) || i.Domain.AuthKeySize != core.MaxAuthKey {
+	if !bytes.Equal(i.Domain.AuthKey, key) || !bytes.Equal(i.EP.AuthKey, key[:2]) ||
+		i.Domain.AuthKeySize != core.MaxAuthKey {
 		t.Errorf("%+v %+v", i.Domain, i.EP)
 	}
-	key[0] = 'x' // the caller's again
+	key[0] = 'x' // the caller may use key again
 	if i.Domain.AuthKey[0] != 'k' || i.EP.AuthKey[0] != 'k' {
 		t.Error("the keys are not copied")
 	}
-	again := one(t, o, core.Query{Hints: i}) // a result is good for hints
+	again := one(t, o, core.Query{Hints: i}) // a result is valid as hints
 	if !bytes.Equal(again.Domain.AuthKey, i.Domain.AuthKey) {
 		t.Errorf("%q", again.Domain.AuthKey)
 	}
@@ -32,10 +33,10 @@ func TestAuthKeyHints(t *testing.T) {
 		t.Errorf("%+v %+v", i.Domain, i.EP)
 	}
 	if s := i.String(); !strings.Contains(s, "auth_key_size: 18446744073709551615") {
-		t.Errorf("the text says nothing of FI_AV_AUTH_KEY:\n%s", s)
+		t.Errorf("the text does not mention FI_AV_AUTH_KEY:\n%s", s)
 	}
 	if again = one(t, o, core.Query{Hints: i}); again.Domain.AuthKeySize != core.AVAuthKey {
-		t.Error("a result with AVAuthKey is not good for hints")
+		t.Error("a result with AVAuthKey is not valid as hints")
 	}
 	reg := core.NewRegistry(&fakeProvider{name: "p", offers: []*core.Info{o}})
 	for name, edit := range map[string]func(h *core.Info){
@@ -45,11 +46,13 @@ func TestAuthKeyHints(t *testing.T) {
 		"AVAuthKey with a key": func(h *core.Info) { inVectors(h); h.Domain.AuthKey = key },
 		"AVAuthKey, EP key":    func(h *core.Info) { inVectors(h); h.EP.AuthKey = key },
 	} {
-		if got, _, err := core.GetInfo(reg, &fakeHost{}, nil, core.Query{Node: "node7", Hints: hints(edit)}); err == nil {
+		if got, _, err := core.GetInfo(reg, &fakeHost{}, nil,
+			core.Query{Node: "node7", Hints: hints(edit)}); err == nil {
 			t.Errorf("%s: %v", name, got)
 		}
 	}
-	if got, _, err := core.GetInfo(reg, &fakeHost{}, nil, core.Query{Node: "node7", Version: core.V(1, 19), Hints: hints(inVectors)}); err == nil {
+	if got, _, err := core.GetInfo(reg, &fakeHost{}, nil,
+		core.Query{Node: "node7", Version: core.V(1, 19), Hints: hints(inVectors)}); err == nil {
 		t.Errorf("AVAuthKey before API version 1.20: %v", got)
 	}
 }

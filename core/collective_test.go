@@ -17,18 +17,18 @@ const (
 
 var collResult = []byte("gathered")
 
-// collective is a call of a method, and what the driver is given.
+// collective is a call of a method, with the arguments that the driver must receive.
 type collective struct {
 	method string
 	post   func(e *core.Endpoint) error
 	want   core.CollOp
 }
 
-// collectives is every collective operation.
+// collectives returns a call of every collective operation.
 func collectives() []collective {
 	op := func(o core.CollectiveOp, change func(*core.CollOp)) core.CollOp {
-		c := core.CollOp{Op: o, Group: collGroup, Buf: opBuf, Count: collCount, Desc: opDesc, Result: collResult, ResultDesc: resDesc, Type: opType, Flags: opFlags,
-			Ctx: opCtx}
+		c := core.CollOp{Op: o, Group: collGroup, Buf: opBuf, Count: collCount, Desc: opDesc, Result: collResult,
+			ResultDesc: resDesc, Type: opType, Flags: opFlags, Ctx: opCtx}
 		change(&c)
 		return c
 	}
@@ -52,10 +52,12 @@ func collectives() []collective {
 			return e.AllGather(opBuf, collCount, opDesc, collResult, resDesc, collGroup, opType, opFlags, opCtx)
 		}, op(core.CollAllGather, func(*core.CollOp) {})},
 		{"ReduceScatter", func(e *core.Endpoint) error {
-			return e.ReduceScatter(opBuf, collCount, opDesc, collResult, resDesc, collGroup, opType, opOper, opFlags, opCtx)
+			return e.ReduceScatter(opBuf, collCount, opDesc, collResult, resDesc, collGroup, opType, opOper,
+				opFlags, opCtx)
 		}, op(core.CollReduceScatter, reduced)},
 		{"Reduce", func(e *core.Endpoint) error {
-			return e.Reduce(opBuf, collCount, opDesc, collResult, resDesc, collGroup, collRoot, opType, opOper, opFlags, opCtx)
+			return e.Reduce(opBuf, collCount, opDesc, collResult, resDesc, collGroup, collRoot, opType, opOper,
+				opFlags, opCtx)
 		}, op(core.CollReduce, func(c *core.CollOp) { root(c); reduced(c) })},
 		{"Scatter", func(e *core.Endpoint) error {
 			return e.Scatter(opBuf, collCount, opDesc, collResult, resDesc, collGroup, collRoot, opType, opFlags, opCtx)
@@ -66,7 +68,7 @@ func collectives() []collective {
 	}
 }
 
-// TestCollectives goes through all collective calls.
+// TestCollectives makes all collective calls.
 func TestCollectives(t *testing.T) {
 	for _, w := range opWorlds(t) {
 		for _, c := range collectives() {
@@ -86,9 +88,9 @@ func TestCollectives(t *testing.T) {
 // joiner is an endpoint that joins groups.
 type joiner struct {
 	core.ScalableDriver
-	joined []any // the arguments
+	joined []any // arguments
 	group  member
-	told   *core.MC // what the application's group is
+	told   *core.MC // the group that the application has
 	err    error
 }
 
@@ -103,11 +105,12 @@ func (j *joiner) made(made func(core.MCDriver) *core.MC, args ...any) error {
 	return j.err
 }
 
-func (j *joiner) JoinCollective(coll core.FIAddr, set core.AVSetDriver, flags core.JoinFlags, ctx any, made func(core.MCDriver) *core.MC) error {
+func (j *joiner) JoinCollective(coll core.FIAddr, set core.AVSetDriver, flags core.JoinFlags, ctx any,
+	made func(core.MCDriver) *core.MC) error {
 	return j.made(made, coll, set, flags, ctx)
 }
 
-// multicaster joins multicast groups, too.
+// multicaster joins multicast groups as well.
 type multicaster struct{ *joiner }
 
 func (m multicaster) Join(addr core.Addr, flags core.JoinFlags, ctx any, made func(core.MCDriver) *core.MC) error {
@@ -120,7 +123,7 @@ type setVector struct{ core.AVDriver }
 
 func (setVector) OpenSet(core.AVSetAttr) (core.AVSetDriver, error) { return setDriver{}, nil }
 
-// TestJoin: the group that the driver makes is the one that the application gets, and that events can name.
+// TestJoin: the application gets the group that the driver has made, and events can name it.
 func TestJoin(t *testing.T) {
 	j := &joiner{}
 	d := (&opDomain{ep: multicaster{j}, av: setVector{}}).open(t)
@@ -136,9 +139,12 @@ func TestJoin(t *testing.T) {
 		join func() (*core.MC, error)
 		want []any
 	}{
-		"collective": {func() (*core.MC, error) { return ep.JoinCollective(collRoot, set, joinFlags, "ctx") }, []any{collRoot, setDriver{}, joinFlags, "ctx"}},
-		"no set":     {func() (*core.MC, error) { return ep.JoinCollective(collRoot, nil, joinFlags, "ctx") }, []any{collRoot, nil, joinFlags, "ctx"}},
-		"multicast":  {func() (*core.MC, error) { return ep.Join(group, joinFlags, "ctx") }, []any{group, joinFlags, "ctx"}},
+		"collective": {func() (*core.MC, error) { return ep.JoinCollective(collRoot, set, joinFlags, "ctx") },
+			[]any{collRoot, setDriver{}, joinFlags, "ctx"}},
+		"no set": {func() (*core.MC, error) { return ep.JoinCollective(collRoot, nil, joinFlags, "ctx") },
+			[]any{collRoot, nil, joinFlags, "ctx"}},
+		"multicast": {func() (*core.MC, error) { return ep.Join(group, joinFlags, "ctx") },
+			[]any{group, joinFlags, "ctx"}},
 	} {
 		j.err = nil
 		mc, err := c.join()

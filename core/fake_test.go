@@ -9,7 +9,7 @@ import (
 	"gofabric/core"
 )
 
-// fakeProvider is a core provider with given offers.
+// fakeProvider is a core provider with the given offers.
 type fakeProvider struct {
 	name   string
 	offers []*core.Info
@@ -32,7 +32,7 @@ type fakeFabric struct {
 
 func (fakeFabric) Close() error { return nil }
 
-// fakeLayer offers RDM over another kind of endpoint.
+// fakeLayer offers RDM over endpoints of another kind.
 type fakeLayer struct {
 	fakeProvider
 	below     core.EPType
@@ -61,27 +61,30 @@ func (l *fakeLayer) OpenFabricOver(i *core.Info, below core.FabricDriver) (core.
 	return fakeFabric{name: below.(fakeFabric).name + ";" + l.name}, nil
 }
 
-// offer is what a fake provider can do for one kind of endpoint.
+// offer returns what a fake provider can do for one type of endpoint.
 func offer(t core.EPType, caps core.Caps) *core.Info {
 	caps |= core.CapLocalComm | core.CapRemoteComm
 	return &core.Info{
 		Caps: caps, AddrFormat: core.FormatSockaddrIP,
-		Tx: &core.TxAttr{Caps: caps &^ (core.CapRecv | core.CapRemoteRead | core.CapRemoteWrite | core.CapSource), InjectSize: 128, Size: 1024, IOVLimit: 4,
-			RMAIOVLimit: 4, OpFlags: core.OpCompletion | core.OpInject, MsgOrder: core.OrderSAS},
-		Rx: &core.RxAttr{Caps: caps &^ (core.CapSend | core.CapRead | core.CapWrite), Size: 1024, IOVLimit: 4, OpFlags: core.OpCompletion, MsgOrder: core.OrderSAS},
-		EP: &core.EPAttr{Type: t, Protocol: core.ProtoSockTCP, ProtocolVersion: 1, MaxMsgSize: 1 << 20, TxCtxCnt: 1, RxCtxCnt: 1,
-			MemTagFormat: core.TagGeneric >> 16, MaxOrderRAWSize: 100, MaxOrderWAWSize: 100},
-		Domain: &core.DomainAttr{Threading: core.ThreadSafe, ControlProgress: core.ProgressAuto, DataProgress: core.ProgressAuto,
-			ResourceMgmt: core.RMEnabled, MRMode: core.MRModeBasic | core.MRModeScalable, MRKeySize: 8, CQDataSize: 8, CQCnt: 256, EPCnt: 256,
+		Tx: &core.TxAttr{Caps: caps &^ (core.CapRecv | core.CapRemoteRead | core.CapRemoteWrite | core.CapSource),
+			InjectSize: 128, Size: 1024, IOVLimit: 4, RMAIOVLimit: 4, OpFlags: core.OpCompletion | core.OpInject,
+			MsgOrder: core.OrderSAS},
+		Rx: &core.RxAttr{Caps: caps &^ (core.CapSend | core.CapRead | core.CapWrite), Size: 1024, IOVLimit: 4,
+			OpFlags: core.OpCompletion, MsgOrder: core.OrderSAS},
+		EP: &core.EPAttr{Type: t, Protocol: core.ProtoSockTCP, ProtocolVersion: 1, MaxMsgSize: 1 << 20, TxCtxCnt: 1,
+			RxCtxCnt: 1, MemTagFormat: core.TagGeneric >> 16, MaxOrderRAWSize: 100, MaxOrderWAWSize: 100},
+		Domain: &core.DomainAttr{Threading: core.ThreadSafe, ControlProgress: core.ProgressAuto,
+			DataProgress: core.ProgressAuto, ResourceMgmt: core.RMEnabled,
+			MRMode: core.MRModeBasic | core.MRModeScalable, MRKeySize: 8, CQDataSize: 8, CQCnt: 256, EPCnt: 256,
 			MaxEPTxCtx: 1, MaxEPRxCtx: 1, MRIOVLimit: 1, Caps: core.CapLocalComm | core.CapRemoteComm},
 		Fabric: &core.FabricAttr{},
 	}
 }
 
-// fakeHost is a machine with eth0, eth1 and lo, and a resolver that knows a few names.
+// fakeHost is a machine with eth0, eth1 and lo, and with a resolver that knows a few names.
 type fakeHost struct {
 	lookups int
-	broken  error // of Interfaces
+	broken  error // error of Interfaces
 }
 
 func iface(name, prefix string) core.Iface {
@@ -90,11 +93,12 @@ func iface(name, prefix string) core.Iface {
 }
 
 func (h *fakeHost) Interfaces() ([]core.Iface, error) {
-	return []core.Iface{iface("eth0", "10.0.0.5/24"), iface("eth0", "fe80::5/64"), iface("eth1", "10.1.0.5/16"), iface("lo", "127.0.0.1/8"),
-		iface("lo", "::1/128")}, h.broken
+	return []core.Iface{iface("eth0", "10.0.0.5/24"), iface("eth0", "fe80::5/64"), iface("eth1", "10.1.0.5/16"),
+		iface("lo", "127.0.0.1/8"), iface("lo", "::1/128")}, h.broken
 }
 
-func (h *fakeHost) FilterInterfaces(list []core.Iface, spec string) (kept []core.Iface, refused []core.RefusedIface, err error) {
+func (h *fakeHost) FilterInterfaces(list []core.Iface, spec string) (kept []core.Iface, refused []core.RefusedIface,
+	err error) {
 	for _, i := range list {
 		if spec == i.Name {
 			kept = append(kept, i)
@@ -154,13 +158,16 @@ func (h *fakeHost) IsLocal(a netip.Addr) bool {
 	return a.IsLoopback()
 }
 
-const tcpCaps = core.CapMsg | core.CapRMA | core.CapRead | core.CapWrite | core.CapSend | core.CapRecv | core.CapRemoteRead | core.CapRemoteWrite | core.CapRMAEvent
+const tcpCaps = core.CapMsg | core.CapRMA | core.CapRead | core.CapWrite | core.CapSend | core.CapRecv |
+	core.CapRemoteRead | core.CapRemoteWrite | core.CapRMAEvent
 
-// fakes is a registry like the real one: two layers and two core providers.
+// fakes returns a registry like the real one: layers and two core providers.
 func fakes() *core.Registry {
 	tcp := &fakeProvider{name: "tcp", offers: []*core.Info{
-		offer(core.EPTypeMsg, tcpCaps), offer(core.EPTypeRDM, tcpCaps|core.CapTagged|core.CapSource|core.CapDirectedRecv)}}
-	udp := &fakeProvider{name: "udp", offers: []*core.Info{offer(core.EPTypeDgram, core.CapMsg|core.CapSend|core.CapRecv|core.CapMulticast)}}
+		offer(core.EPTypeMsg, tcpCaps), offer(core.EPTypeRDM,
+			tcpCaps|core.CapTagged|core.CapSource|core.CapDirectedRecv)}}
+	udp := &fakeProvider{name: "udp", offers: []*core.Info{offer(core.EPTypeDgram,
+		core.CapMsg|core.CapSend|core.CapRecv|core.CapMulticast)}}
 	return core.NewRegistry(
 		&fakeLayer{fakeProvider: fakeProvider{name: "ofi_rxm"}, below: core.EPTypeMsg},
 		&fakeLayer{fakeProvider: fakeProvider{name: "ofi_rxd"}, below: core.EPTypeDgram},
@@ -180,7 +187,7 @@ func env(pairs ...string) *core.Params {
 	return p
 }
 
-// brief is "provider type domain src>dest" for each Info.
+// brief returns "provider type domain src>dest" for each Info.
 func brief(infos []*core.Info) string {
 	var b strings.Builder
 	for _, i := range infos {

@@ -16,7 +16,7 @@ func hints(edit func(h *core.Info)) *core.Info {
 
 func named(prov string) *core.Info { return hints(func(h *core.Info) { h.Fabric.ProvName = prov }) }
 
-// Which stacks come, in which order, over which addresses.
+// TestGetInfoSelects checks which stacks are found, in which order, and over which addresses.
 func TestGetInfoSelects(t *testing.T) {
 	v4 := func(prov string, more func(*core.Info)) *core.Info {
 		h := named(prov)
@@ -72,13 +72,18 @@ tcp MSG eth0 10.0.0.5:0>10.0.0.7:1
 `},
 		{"core name brings its layers", core.Query{Node: "node7", Hints: named("TCP")}, nil,
 			"\ntcp RDM eth0 10.0.0.5:0>10.0.0.7:0\ntcp;ofi_rxm RDM eth0 10.0.0.5:0>10.0.0.7:0\ntcp MSG eth0 10.0.0.5:0>10.0.0.7:0\n"},
-		{"layer name", core.Query{Node: "node7", Hints: named("ofi_rxd")}, nil, "\nudp;ofi_rxd RDM eth0 10.0.0.5:0>10.0.0.7:0\n"},
-		{"stack", core.Query{Node: "node7", Hints: named("tcp;ofi_rxm")}, nil, "\ntcp;ofi_rxm RDM eth0 10.0.0.5:0>10.0.0.7:0\n"},
-		{"stack backwards", core.Query{Node: "node7", Hints: named("ofi_rxm;tcp")}, nil, "\ntcp;ofi_rxm RDM eth0 10.0.0.5:0>10.0.0.7:0\n"},
-		{"three high", core.Query{Node: "node7", Hints: named("udp;fault;ofi_rxd")}, nil, "\nudp;fault;ofi_rxd RDM eth0 10.0.0.5:0>10.0.0.7:0\n"},
+		{"layer name", core.Query{Node: "node7", Hints: named("ofi_rxd")}, nil,
+			"\nudp;ofi_rxd RDM eth0 10.0.0.5:0>10.0.0.7:0\n"},
+		{"stack", core.Query{Node: "node7", Hints: named("tcp;ofi_rxm")}, nil,
+			"\ntcp;ofi_rxm RDM eth0 10.0.0.5:0>10.0.0.7:0\n"},
+		{"stack backwards", core.Query{Node: "node7", Hints: named("ofi_rxm;tcp")}, nil,
+			"\ntcp;ofi_rxm RDM eth0 10.0.0.5:0>10.0.0.7:0\n"},
+		{"three high", core.Query{Node: "node7", Hints: named("udp;fault;ofi_rxd")}, nil,
+			"\nudp;fault;ofi_rxd RDM eth0 10.0.0.5:0>10.0.0.7:0\n"},
 		{"exclusion", core.Query{Node: "node7", Hints: named("tcp;^ofi_rxm")}, nil,
 			"\ntcp MSG eth0 10.0.0.5:0>10.0.0.7:0\ntcp RDM eth0 10.0.0.5:0>10.0.0.7:0\n"},
-		{"only exclusions", core.Query{Node: "node7", Hints: named("^tcp;^ofi_rxd")}, nil, "\nudp DGRAM eth0 10.0.0.5:0>10.0.0.7:0\n"},
+		{"only exclusions", core.Query{Node: "node7", Hints: named("^tcp;^ofi_rxd")}, nil,
+			"\nudp DGRAM eth0 10.0.0.5:0>10.0.0.7:0\n"},
 		{"no such stack", core.Query{Node: "node7", Hints: named("tcp;ofi_rxd")}, nil, "\n"},
 		{"FI_PROVIDER core", core.Query{Node: "node7"}, env("FI_PROVIDER", "udp"),
 			"\nudp;ofi_rxd RDM eth0 10.0.0.5:0>10.0.0.7:0\nudp DGRAM eth0 10.0.0.5:0>10.0.0.7:0\n"},
@@ -86,28 +91,39 @@ tcp MSG eth0 10.0.0.5:0>10.0.0.7:1
 			"\ntcp;ofi_rxm RDM eth0 10.0.0.5:0>10.0.0.7:0\nudp;ofi_rxd RDM eth0 10.0.0.5:0>10.0.0.7:0\n"},
 		{"FI_PROVIDER names a layer that is off", core.Query{Node: "node7"}, env("FI_PROVIDER", "udp;fault;ofi_rxd"),
 			"\nudp;fault;ofi_rxd RDM eth0 10.0.0.5:0>10.0.0.7:0\n"},
-		{"FI_PROVIDER not", core.Query{Node: "node7"}, env("FI_PROVIDER", "^tcp,ofi_rxd"), "\nudp DGRAM eth0 10.0.0.5:0>10.0.0.7:0\n"},
-		{"FI_ADDR_FORMAT", core.Query{Hints: v4("udp", ep(core.EPTypeDgram))}, env("FI_ADDR_FORMAT", "FI_SOCKADDR_IN6"), "\n"},
-		{"iface", core.Query{Hints: v4("udp", ep(core.EPTypeDgram))}, env("FI_UDP_IFACE", "eth1", "FI_TCP_IFACE", "lo"), "\nudp DGRAM eth1 10.1.0.5:0\n"},
-		{"iface with node", core.Query{Node: "node7", Hints: v4("udp", ep(core.EPTypeDgram))}, env("FI_UDP_IFACE", "eth1"),
-			"\nudp DGRAM eth1 10.1.0.5:0>10.0.0.7:0\n"},
-		{"iface cannot reach", core.Query{Node: "node7", Hints: v4("udp", ep(core.EPTypeDgram))}, env("FI_UDP_IFACE", "lo"), "\n"},
-		{"domain", core.Query{Hints: v4("udp", func(h *core.Info) { h.EP.Type = core.EPTypeDgram; h.Domain.Name = "ETH1" })}, nil,
+		{"FI_PROVIDER not", core.Query{Node: "node7"}, env("FI_PROVIDER", "^tcp,ofi_rxd"),
+			"\nudp DGRAM eth0 10.0.0.5:0>10.0.0.7:0\n"},
+		{"FI_ADDR_FORMAT", core.Query{Hints: v4("udp", ep(core.EPTypeDgram))},
+			env("FI_ADDR_FORMAT", "FI_SOCKADDR_IN6"), "\n"},
+		{"iface", core.Query{Hints: v4("udp", ep(core.EPTypeDgram))}, env("FI_UDP_IFACE", "eth1", "FI_TCP_IFACE", "lo"),
 			"\nudp DGRAM eth1 10.1.0.5:0\n"},
-		{"fabric", core.Query{Hints: v4("udp", func(h *core.Info) { h.EP.Type = core.EPTypeDgram; h.Fabric.Name = "10.0.0.0/24" })}, nil,
+		{"iface with node", core.Query{Node: "node7", Hints: v4("udp", ep(core.EPTypeDgram))},
+			env("FI_UDP_IFACE", "eth1"), "\nudp DGRAM eth1 10.1.0.5:0>10.0.0.7:0\n"},
+		{"iface cannot reach", core.Query{Node: "node7", Hints: v4("udp", ep(core.EPTypeDgram))},
+			env("FI_UDP_IFACE", "lo"), "\n"},
+		{"domain", core.Query{Hints: v4("udp",
+			func(h *core.Info) { h.EP.Type = core.EPTypeDgram; h.Domain.Name = "ETH1" })}, nil,
+			"\nudp DGRAM eth1 10.1.0.5:0\n"},
+		{"fabric", core.Query{Hints: v4("udp",
+			func(h *core.Info) { h.EP.Type = core.EPTypeDgram; h.Fabric.Name = "10.0.0.0/24" })}, nil,
 			"\nudp DGRAM eth0 10.0.0.5:0\n"},
-		{"remote only", core.Query{Hints: v4("udp", func(h *core.Info) { h.EP.Type = core.EPTypeDgram; h.Caps = core.CapMsg | core.CapRemoteComm })}, nil,
+		{"remote only", core.Query{Hints: v4("udp",
+			func(h *core.Info) { h.EP.Type = core.EPTypeDgram; h.Caps = core.CapMsg | core.CapRemoteComm })}, nil,
 			"\nudp DGRAM eth0 10.0.0.5:0\nudp DGRAM eth1 10.1.0.5:0\n"},
 		{"peer on this host", core.Query{Node: "self", Service: "5", Hints: v4("udp", ep(core.EPTypeDgram))}, nil,
 			"\nudp DGRAM lo 127.0.0.1:0>10.0.0.5:5\nudp DGRAM eth0 10.0.0.5:0>10.0.0.5:5\n"},
-		{"loopback", core.Query{Node: "127.0.0.1", Hints: v4("udp", ep(core.EPTypeDgram))}, nil, "\nudp DGRAM lo 127.0.0.1:0>127.0.0.1:0\n"},
-		{"second address fits", core.Query{Node: "both", Hints: v4("udp", ep(core.EPTypeDgram))}, nil, "\nudp DGRAM eth1 10.1.0.5:0>10.1.0.7:0\n"},
-		{"address string", core.Query{Node: "fi_sockaddr_in://10.1.0.9:77", Hints: v4("udp", ep(core.EPTypeDgram))}, nil,
-			"\nudp DGRAM eth1 10.1.0.5:0>10.1.0.9:77\n"},
-		{"address string and service", core.Query{Node: "fi_sockaddr_in://10.1.0.9", Service: "8", Hints: v4("udp", ep(core.EPTypeDgram))}, nil,
-			"\nudp DGRAM eth1 10.1.0.5:0>10.1.0.9:8\n"},
-		{"source", core.Query{Node: "10.1.0.5", Service: "9", Flags: core.InfoSource, Hints: v4("udp", ep(core.EPTypeDgram))}, nil, "\nudp DGRAM eth1 10.1.0.5:9\n"},
-		{"wildcard source", core.Query{Service: "9", Flags: core.InfoSource, Hints: v4("udp", ep(core.EPTypeDgram))}, nil, "\nudp DGRAM udp 0.0.0.0:9\n"},
+		{"loopback", core.Query{Node: "127.0.0.1", Hints: v4("udp", ep(core.EPTypeDgram))}, nil,
+			"\nudp DGRAM lo 127.0.0.1:0>127.0.0.1:0\n"},
+		{"second address fits", core.Query{Node: "both", Hints: v4("udp", ep(core.EPTypeDgram))}, nil,
+			"\nudp DGRAM eth1 10.1.0.5:0>10.1.0.7:0\n"},
+		{"address string", core.Query{Node: "fi_sockaddr_in://10.1.0.9:77", Hints: v4("udp", ep(core.EPTypeDgram))},
+			nil, "\nudp DGRAM eth1 10.1.0.5:0>10.1.0.9:77\n"},
+		{"address string and service", core.Query{Node: "fi_sockaddr_in://10.1.0.9", Service: "8",
+			Hints: v4("udp", ep(core.EPTypeDgram))}, nil, "\nudp DGRAM eth1 10.1.0.5:0>10.1.0.9:8\n"},
+		{"source", core.Query{Node: "10.1.0.5", Service: "9", Flags: core.InfoSource,
+			Hints: v4("udp", ep(core.EPTypeDgram))}, nil, "\nudp DGRAM eth1 10.1.0.5:9\n"},
+		{"wildcard source", core.Query{Service: "9", Flags: core.InfoSource, Hints: v4("udp", ep(core.EPTypeDgram))},
+			nil, "\nudp DGRAM udp 0.0.0.0:9\n"},
 		{"addresses in hints", core.Query{Hints: v4("udp", func(h *core.Info) {
 			h.EP.Type = core.EPTypeDgram
 			h.SrcAddr, _ = core.ParseAddr("fi_sockaddr_in://10.1.0.5:3")
@@ -140,7 +156,8 @@ tcp MSG eth0 10.0.0.5:0>10.0.0.7:1
 	}
 }
 
-// Every field of hints that can be refused is, and the reason names it.
+// TestGetInfoRefuses: for every field of the hints that can be refused there is a refusal, and its reason names the
+// field.
 func TestGetInfoRefuses(t *testing.T) {
 	for _, c := range []struct {
 		field string
@@ -148,7 +165,7 @@ func TestGetInfoRefuses(t *testing.T) {
 	}{
 		{"caps: asked for [FI_ATOMIC]", func(h *core.Info) { h.Caps = core.CapAtomic }},
 		{"addr_format", func(h *core.Info) { h.AddrFormat = core.FormatIBUD }},
-		{"api_version", func(h *core.Info) { h.EP.Type = core.EPTypeMsg }}, // with an offer for newer versions only
+		{"api_version", func(h *core.Info) { h.EP.Type = core.EPTypeMsg }}, // the offer is for newer versions only
 		{"prov_version", func(h *core.Info) { h.Fabric.ProvVersion = core.V(300, 0) }},
 		{"av_type", func(h *core.Info) { h.Domain.AVType = core.AVMap }},
 		{"threading: asked for Unknown", func(h *core.Info) { h.Domain.Threading = 77 }},
@@ -173,10 +190,13 @@ func TestGetInfoRefuses(t *testing.T) {
 		{"max_order_war_size", func(h *core.Info) { h.Caps = core.CapRMA; h.EP.MaxOrderWARSize = 1 }},
 		{"max_order_waw_size", func(h *core.Info) { h.Caps = core.CapRMA; h.EP.MaxOrderWAWSize = 101 }},
 		{"ep_attr.auth_key_size", func(h *core.Info) { h.EP.AuthKey = []byte{1} }},
-		{"mem_tag_format: asked for 64 bits of tag, offered 48", func(h *core.Info) { h.Caps = core.CapTagged; h.EP.MemTagFormat = core.TagGeneric }},
+		{"mem_tag_format: asked for 64 bits of tag, offered 48",
+			func(h *core.Info) { h.Caps = core.CapTagged; h.EP.MemTagFormat = core.TagGeneric }},
 		{"tx_attr.caps", func(h *core.Info) { h.Tx.Caps = core.CapAtomic }},
-		{"tx_attr.op_flags: asked for [FI_DELIVERY_COMPLETE]", func(h *core.Info) { h.Tx.OpFlags = core.OpDeliveryComplete }},
-		{"tx_attr.msg_order: asked for [FI_ORDER_SAW]", func(h *core.Info) { h.Tx.MsgOrder = core.OrderSAW | core.OrderSAS }},
+		{"tx_attr.op_flags: asked for [FI_DELIVERY_COMPLETE]",
+			func(h *core.Info) { h.Tx.OpFlags = core.OpDeliveryComplete }},
+		{"tx_attr.msg_order: asked for [FI_ORDER_SAW]",
+			func(h *core.Info) { h.Tx.MsgOrder = core.OrderSAW | core.OrderSAS }},
 		{"tx_attr.comp_order", func(h *core.Info) { h.Tx.CompOrder = 1 }},
 		{"tx_attr.inject_size", func(h *core.Info) { h.Tx.InjectSize = 129 }},
 		{"tx_attr.size", func(h *core.Info) { h.Tx.Size = 1025 }},
@@ -189,7 +209,8 @@ func TestGetInfoRefuses(t *testing.T) {
 		{"rx_attr.total_buffered_recv", func(h *core.Info) { h.Rx.TotalBufferedRecv = 1 }},
 		{"rx_attr.size", func(h *core.Info) { h.Rx.Size = 1025 }},
 		{"rx_attr.iov_limit", func(h *core.Info) { h.Rx.IOVLimit = 5 }},
-		{"mr_mode: asked for [FI_MR_BASIC, FI_MR_LOCAL]", func(h *core.Info) { h.Domain.MRMode = core.MRModeBasic | core.MRModeLocal }},
+		{"mr_mode: asked for [FI_MR_BASIC, FI_MR_LOCAL]",
+			func(h *core.Info) { h.Domain.MRMode = core.MRModeBasic | core.MRModeLocal }},
 	} {
 		t.Run(c.field, func(t *testing.T) {
 			o := offer(core.EPTypeRDM, tcpCaps|core.CapTagged)
@@ -219,7 +240,8 @@ func TestGetInfoMode(t *testing.T) {
 	o := offer(core.EPTypeRDM, tcpCaps)
 	o.Mode, o.Tx.Mode = core.ModeContext, core.ModeContext
 	reg := core.NewRegistry(&fakeProvider{name: "p", offers: []*core.Info{o}})
-	if _, why, err := core.GetInfo(reg, &fakeHost{}, nil, core.Query{Hints: core.NewHints()}); err == nil || !strings.Contains(why[0].Reason, "mode: [FI_CONTEXT]") {
+	if _, why, err := core.GetInfo(reg, &fakeHost{}, nil, core.Query{Hints: core.NewHints()}); err == nil ||
+		!strings.Contains(why[0].Reason, "mode: [FI_CONTEXT]") {
 		t.Errorf("refusals %v", why)
 	}
 	h := hints(func(h *core.Info) { h.Mode = core.ModeContext | core.ModeMsgPrefix })

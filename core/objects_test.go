@@ -8,7 +8,7 @@ import (
 	"gofabric/core"
 )
 
-// Drivers that note what they are given in place of the application's objects. Each kind has a type of its own.
+// These drivers record their arguments. Each kind of object has a driver of its own type.
 type (
 	notes []any
 
@@ -114,7 +114,7 @@ func (q seenCQ) SRead(_ context.Context, e []core.CQEntry, src []core.FIAddr) (i
 	return 1, q.note(len(e), len(src), src == nil)
 }
 
-// took compares what the drivers were given since the last time.
+// took compares the drivers' arguments since the last call with want.
 func (n *notes) took(t *testing.T, what string, err error, want ...any) {
 	t.Helper()
 	if err != nil || !reflect.DeepEqual([]any(*n), want) {
@@ -123,7 +123,7 @@ func (n *notes) took(t *testing.T, what string, err error, want ...any) {
 	*n = nil
 }
 
-// TestObjects: where the application gives an object, the driver gets the object's driver, and nothing for nothing.
+// TestObjects: for each object of the application the driver receives the object's driver, and nil for nil.
 func TestObjects(t *testing.T) {
 	n := new(notes)
 	f := core.NewFabric(seenFabric{notes: n})
@@ -175,8 +175,9 @@ func TestObjects(t *testing.T) {
 	n.took(t, "BindCounter of the context", srx.BindCounter(c, 0), seenCounter{})
 	n.took(t, "BindCounter of the region", mr.BindCounter(c, 0), seenCounter{})
 	n.took(t, "BindEndpoint", mr.BindEndpoint(ep), seenEndpoint{notes: n})
-	for what, err := range map[string]error{"CQ": ep.BindCQ(nil, 0), "counter": ep.BindCounter(nil, 0), "AV": ep.BindAV(nil, 0), "EQ": ep.BindEQ(nil, 0),
-		"SRX": ep.BindSRX(nil), "STX": ep.BindSTX(nil), "region's counter": mr.BindCounter(nil, 0), "region's endpoint": mr.BindEndpoint(nil)} {
+	for what, err := range map[string]error{"CQ": ep.BindCQ(nil, 0), "counter": ep.BindCounter(nil, 0),
+		"AV": ep.BindAV(nil, 0), "EQ": ep.BindEQ(nil, 0), "SRX": ep.BindSRX(nil), "STX": ep.BindSTX(nil),
+		"region's counter": mr.BindCounter(nil, 0), "region's endpoint": mr.BindEndpoint(nil)} {
 		if err != nil {
 			t.Error(what, err)
 		}
@@ -206,7 +207,8 @@ func TestReadFrom(t *testing.T) {
 		entries int
 		src     []core.FIAddr
 		want    int
-	}{{3, make([]core.FIAddr, 3), 3}, {3, make([]core.FIAddr, 2), 2}, {2, make([]core.FIAddr, 3), 2}, {3, []core.FIAddr{}, 0}, {3, nil, 0}, {0, nil, 0}} {
+	}{{3, make([]core.FIAddr, 3), 3}, {3, make([]core.FIAddr, 2), 2}, {2, make([]core.FIAddr, 3), 2},
+		{3, []core.FIAddr{}, 0}, {3, nil, 0}, {0, nil, 0}} {
 		_, err := q.ReadFrom(make([]core.CQEntry, c.entries), c.src)
 		n.took(t, "ReadFrom", err, c.want, c.want, false)
 		_, err = q.SReadFrom(t.Context(), make([]core.CQEntry, c.entries), c.src)

@@ -10,13 +10,13 @@ import (
 	"gofabric/core"
 )
 
-// epDriver remembers what was posted.
+// epDriver records the posted operations.
 type epDriver struct {
-	core.ScalableDriver // what is not overridden panics
+	core.ScalableDriver // calls without a method here panic
 	op                  core.Op
 	coll                core.CollOp
-	posts               int // by Post and Collective
-	plain               int // by other calls
+	posts               int // calls of Post and Collective
+	plain               int // other calls
 	err                 error
 }
 
@@ -24,7 +24,7 @@ func (d *epDriver) Post(op core.Op) error           { d.op, d.posts = op, d.post
 func (d *epDriver) Collective(op core.CollOp) error { d.coll, d.posts = op, d.posts+1; return d.err }
 func (d *epDriver) short(op core.Op) error          { d.op, d.plain = op, d.plain+1; return d.err }
 
-// plainDriver has calls of its own for the plain sends and receives. It notes what Post would be given.
+// plainDriver has its own methods for plain sends and receives. It records what Post would have received.
 type plainDriver struct{ epDriver }
 
 func (d *plainDriver) Send(buf []byte, desc core.Desc, dest core.FIAddr, ctx core.OpContext) error {
@@ -46,7 +46,7 @@ func (d *plainDriver) TRecv(buf []byte, desc core.Desc, src core.FIAddr, tag, ig
 	return d.short(core.Op{Call: core.CallTRecv, Buf: buf, Desc: desc, Addr: src, Tag: tag, Ignore: ignore, Ctx: ctx})
 }
 
-// srxDriver and plainSRX are such drivers of shared receive contexts.
+// srxDriver and plainSRX are the corresponding drivers of shared receive contexts.
 type (
 	srxDriver struct {
 		core.SRXDriver
@@ -60,18 +60,19 @@ type (
 
 func (s srxDriver) Post(op core.Op) error { return s.ep.Post(op) }
 
-// isPlain says of which calls a plainDriver has its own.
+// isPlain reports whether plainDriver has its own method for the call.
 func isPlain(c core.Call) bool {
-	return slices.Contains([]core.Call{core.CallSend, core.CallTSend, core.CallInject, core.CallTInject, core.CallRecv, core.CallTRecv}, c)
+	return slices.Contains([]core.Call{core.CallSend, core.CallTSend, core.CallInject, core.CallTInject, core.CallRecv,
+		core.CallTRecv}, c)
 }
 
-// cntrDriver is a counter's driver, known by its number.
+// cntrDriver is the driver of a counter. A number identifies it.
 type cntrDriver struct {
 	core.CounterDriver
 	number int
 }
 
-// opDomain opens what a test gives it, and remembers deferred work.
+// opDomain opens the objects that a test gives it, and records deferred work.
 type opDomain struct {
 	core.DomainDriver
 	ep       core.ScalableDriver
@@ -122,7 +123,7 @@ func (d *opDomain) open(t testing.TB) *core.Domain {
 	return o
 }
 
-// Arguments: each is like no other, and none is 0.
+// The arguments differ from each other, and none is 0.
 const (
 	opCtx     core.OpContext = 101
 	opPeer    core.FIAddr    = 102
@@ -150,13 +151,13 @@ var (
 	opCmpDesc = []core.Desc{123, 124}
 )
 
-// arguments are those of the msg variants, all with a condition.
+// arguments has the arguments of the msg variants. All have a condition.
 type arguments struct {
 	msg    *core.MsgArgs
 	tagged *core.TaggedArgs
 	rma    *core.RMAArgs
 	atomic *core.AtomicArgs
-	cond   core.Condition // as drivers see it
+	cond   core.Condition // as drivers receive it
 }
 
 func newArguments(t testing.TB, d *core.Domain) *arguments {
@@ -165,24 +166,27 @@ func newArguments(t testing.TB, d *core.Domain) *arguments {
 	check(t, err)
 	trigger := &core.TriggeredContext{EventType: core.TriggerXPU, Cntr: c, Threshold: 125}
 	return &arguments{
-		msg:    &core.MsgArgs{IOV: opIOV, Desc: opDescs, Addr: opPeer, Ctx: opCtx, Data: opData, Trigger: trigger},
-		tagged: &core.TaggedArgs{IOV: opIOV, Desc: opDescs, Addr: opPeer, Tag: opTag, Ignore: opIgnore, Ctx: opCtx, Data: opData, Trigger: trigger},
-		rma:    &core.RMAArgs{IOV: opIOV, Desc: opDescs, Addr: opPeer, RMAIOV: opRMA, Ctx: opCtx, Data: opData, Trigger: trigger},
-		atomic: &core.AtomicArgs{IOV: opIOV, Desc: opDescs, Addr: opPeer, RMAIOC: opRMC, Type: opType, Op: opOper, Ctx: opCtx, Data: opData, Trigger: trigger},
-		cond:   core.Condition{Event: core.TriggerXPU, Cntr: &cntrDriver{number: 1}, Threshold: 125},
+		msg: &core.MsgArgs{IOV: opIOV, Desc: opDescs, Addr: opPeer, Ctx: opCtx, Data: opData, Trigger: trigger},
+		tagged: &core.TaggedArgs{IOV: opIOV, Desc: opDescs, Addr: opPeer, Tag: opTag, Ignore: opIgnore, Ctx: opCtx,
+			Data: opData, Trigger: trigger},
+		rma: &core.RMAArgs{IOV: opIOV, Desc: opDescs, Addr: opPeer, RMAIOV: opRMA, Ctx: opCtx, Data: opData,
+			Trigger: trigger},
+		atomic: &core.AtomicArgs{IOV: opIOV, Desc: opDescs, Addr: opPeer, RMAIOC: opRMC, Type: opType, Op: opOper,
+			Ctx: opCtx, Data: opData, Trigger: trigger},
+		cond: core.Condition{Event: core.TriggerXPU, Cntr: &cntrDriver{number: 1}, Threshold: 125},
 	}
 }
 
-// transfer is a call of a method, and what the driver is given.
+// transfer is a call of a method, with the arguments that the driver must receive.
 type transfer struct {
 	method string
 	post   func(e *core.Endpoint) error
-	name   string // in C
+	name   string // of the call in C
 	kind   core.OpType
 	want   core.Op
 }
 
-// transfers is every data transfer call but receives.
+// transfers returns every data transfer call except receives.
 func (a *arguments) transfers() []transfer {
 	one := core.Op{Buf: opBuf, Addr: opPeer}
 	call := func(c core.Call, change func(*core.Op)) core.Op {
@@ -193,80 +197,92 @@ func (a *arguments) transfers() []transfer {
 	}
 	rma := func(op *core.Op) { op.RMA = core.RMAIov{Addr: opAddr, Len: uint64(len(opBuf)), Key: opKey} }
 	return slices.Concat(a.sends(), []transfer{
-		{"Read", func(e *core.Endpoint) error { return e.Read(opBuf, opDesc, opPeer, opAddr, opKey, opCtx) }, "fi_read", core.OpRead,
-			call(core.CallRead, func(op *core.Op) { rma(op); op.Desc, op.Ctx = opDesc, opCtx })},
-		{"ReadV", func(e *core.Endpoint) error { return e.ReadV(opIOV, opDescs, opPeer, opAddr, opKey, opCtx) }, "fi_readv", core.OpRead,
-			core.Op{Call: core.CallReadV, IOV: opIOV, Descs: opDescs, Addr: opPeer, RMA: core.RMAIov{Addr: opAddr, Len: 10, Key: opKey}, Ctx: opCtx}},
+		{"Read", func(e *core.Endpoint) error { return e.Read(opBuf, opDesc, opPeer, opAddr, opKey, opCtx) }, "fi_read",
+			core.OpRead, call(core.CallRead, func(op *core.Op) { rma(op); op.Desc, op.Ctx = opDesc, opCtx })},
+		{"ReadV", func(e *core.Endpoint) error { return e.ReadV(opIOV, opDescs, opPeer, opAddr, opKey, opCtx) },
+			"fi_readv", core.OpRead, core.Op{Call: core.CallReadV, IOV: opIOV, Descs: opDescs, Addr: opPeer,
+				RMA: core.RMAIov{Addr: opAddr, Len: 10, Key: opKey}, Ctx: opCtx}},
 		{"ReadMsg", func(e *core.Endpoint) error { return e.ReadMsg(a.rma, opFlags) }, "fi_readmsg", core.OpRead,
-			core.Op{Call: core.CallReadMsg, IOV: opIOV, Descs: opDescs, Addr: opPeer, RMAIOV: opRMA, Ctx: opCtx, Data: opData, Flags: opFlags, Trigger: a.cond}},
-		{"Write", func(e *core.Endpoint) error { return e.Write(opBuf, opDesc, opPeer, opAddr, opKey, opCtx) }, "fi_write", core.OpWrite,
-			call(core.CallWrite, func(op *core.Op) { rma(op); op.Desc, op.Ctx = opDesc, opCtx })},
-		{"WriteV", func(e *core.Endpoint) error { return e.WriteV(opIOV, opDescs, opPeer, opAddr, opKey, opCtx) }, "fi_writev", core.OpWrite,
-			core.Op{Call: core.CallWriteV, IOV: opIOV, Descs: opDescs, Addr: opPeer, RMA: core.RMAIov{Addr: opAddr, Len: 10, Key: opKey}, Ctx: opCtx}},
-		{"WriteMsg", func(e *core.Endpoint) error { return e.WriteMsg(a.rma, opFlags|core.OpRemoteCQData) }, "fi_writemsg", core.OpWrite,
-			core.Op{Call: core.CallWriteMsg, IOV: opIOV, Descs: opDescs, Addr: opPeer, RMAIOV: opRMA, Ctx: opCtx, Data: opData,
-				Flags: opFlags | core.OpRemoteCQData, Trigger: a.cond}},
+			core.Op{Call: core.CallReadMsg, IOV: opIOV, Descs: opDescs, Addr: opPeer, RMAIOV: opRMA, Ctx: opCtx,
+				Data: opData, Flags: opFlags, Trigger: a.cond}},
+		{"Write", func(e *core.Endpoint) error { return e.Write(opBuf, opDesc, opPeer, opAddr, opKey, opCtx) },
+			"fi_write", core.OpWrite, call(core.CallWrite,
+				func(op *core.Op) { rma(op); op.Desc, op.Ctx = opDesc, opCtx })},
+		{"WriteV", func(e *core.Endpoint) error { return e.WriteV(opIOV, opDescs, opPeer, opAddr, opKey, opCtx) },
+			"fi_writev", core.OpWrite, core.Op{Call: core.CallWriteV, IOV: opIOV, Descs: opDescs, Addr: opPeer,
+				RMA: core.RMAIov{Addr: opAddr, Len: 10, Key: opKey}, Ctx: opCtx}},
+		{"WriteMsg", func(e *core.Endpoint) error { return e.WriteMsg(a.rma, opFlags|core.OpRemoteCQData) },
+			"fi_writemsg", core.OpWrite, core.Op{Call: core.CallWriteMsg, IOV: opIOV, Descs: opDescs, Addr: opPeer,
+				RMAIOV: opRMA, Ctx: opCtx, Data: opData, Flags: opFlags | core.OpRemoteCQData, Trigger: a.cond}},
 		{"WriteData", func(e *core.Endpoint) error { return e.WriteData(opBuf, opDesc, opData, opPeer, opAddr, opKey, opCtx) }, "fi_writedata", core.OpWrite,
 			call(core.CallWriteData, func(op *core.Op) { rma(op); op.Desc, op.Ctx, op.Data = opDesc, opCtx, opData })},
-		{"InjectWrite", func(e *core.Endpoint) error { return e.InjectWrite(opBuf, opPeer, opAddr, opKey) }, "fi_inject_write", core.OpWrite,
-			call(core.CallInjectWrite, rma)},
+		{"InjectWrite", func(e *core.Endpoint) error { return e.InjectWrite(opBuf, opPeer, opAddr, opKey) },
+			"fi_inject_write", core.OpWrite, call(core.CallInjectWrite, rma)},
 		{"InjectWriteData", func(e *core.Endpoint) error { return e.InjectWriteData(opBuf, opData, opPeer, opAddr, opKey) }, "fi_inject_writedata", core.OpWrite,
 			call(core.CallInjectWriteData, func(op *core.Op) { rma(op); op.Data = opData })},
 	}, a.atomics())
 }
 
-// sends is the messages.
+// sends returns the calls that send messages.
 func (a *arguments) sends() []transfer {
 	return []transfer{
 		{"Send", func(e *core.Endpoint) error { return e.Send(opBuf, opDesc, opPeer, opCtx) }, "fi_send", core.OpSend,
 			core.Op{Call: core.CallSend, Buf: opBuf, Desc: opDesc, Addr: opPeer, Ctx: opCtx}},
-		{"SendV", func(e *core.Endpoint) error { return e.SendV(opIOV, opDescs, opPeer, opCtx) }, "fi_sendv", core.OpSend,
-			core.Op{Call: core.CallSendV, IOV: opIOV, Descs: opDescs, Addr: opPeer, Ctx: opCtx}},
+		{"SendV", func(e *core.Endpoint) error { return e.SendV(opIOV, opDescs, opPeer, opCtx) }, "fi_sendv",
+			core.OpSend, core.Op{Call: core.CallSendV, IOV: opIOV, Descs: opDescs, Addr: opPeer, Ctx: opCtx}},
 		{"SendMsg", func(e *core.Endpoint) error { return e.SendMsg(a.msg, opFlags) }, "fi_sendmsg", core.OpSend,
-			core.Op{Call: core.CallSendMsg, IOV: opIOV, Descs: opDescs, Addr: opPeer, Ctx: opCtx, Data: opData, Flags: opFlags, Trigger: a.cond}},
-		{"SendData", func(e *core.Endpoint) error { return e.SendData(opBuf, opDesc, opData, opPeer, opCtx) }, "fi_senddata", core.OpSend,
-			core.Op{Call: core.CallSendData, Buf: opBuf, Desc: opDesc, Data: opData, Addr: opPeer, Ctx: opCtx}},
+			core.Op{Call: core.CallSendMsg, IOV: opIOV, Descs: opDescs, Addr: opPeer, Ctx: opCtx, Data: opData,
+				Flags: opFlags, Trigger: a.cond}},
+		{"SendData", func(e *core.Endpoint) error { return e.SendData(opBuf, opDesc, opData, opPeer, opCtx) },
+			"fi_senddata", core.OpSend, core.Op{Call: core.CallSendData, Buf: opBuf, Desc: opDesc, Data: opData,
+				Addr: opPeer, Ctx: opCtx}},
 		{"Inject", func(e *core.Endpoint) error { return e.Inject(opBuf, opPeer) }, "fi_inject", core.OpSend,
 			core.Op{Call: core.CallInject, Buf: opBuf, Addr: opPeer}},
-		{"InjectData", func(e *core.Endpoint) error { return e.InjectData(opBuf, opData, opPeer) }, "fi_injectdata", core.OpSend,
-			core.Op{Call: core.CallInjectData, Buf: opBuf, Data: opData, Addr: opPeer}},
-		{"TSend", func(e *core.Endpoint) error { return e.TSend(opBuf, opDesc, opPeer, opTag, opCtx) }, "fi_tsend", core.OpTSend,
-			core.Op{Call: core.CallTSend, Buf: opBuf, Desc: opDesc, Addr: opPeer, Tag: opTag, Ctx: opCtx}},
-		{"TSendV", func(e *core.Endpoint) error { return e.TSendV(opIOV, opDescs, opPeer, opTag, opCtx) }, "fi_tsendv", core.OpTSend,
-			core.Op{Call: core.CallTSendV, IOV: opIOV, Descs: opDescs, Addr: opPeer, Tag: opTag, Ctx: opCtx}},
-		{"TSendMsg", func(e *core.Endpoint) error { return e.TSendMsg(a.tagged, opFlags|core.OpRemoteCQData) }, "fi_tsendmsg", core.OpTSend,
-			core.Op{Call: core.CallTSendMsg, IOV: opIOV, Descs: opDescs, Addr: opPeer, Tag: opTag, Ctx: opCtx, Data: opData,
-				Flags: opFlags | core.OpRemoteCQData, Trigger: a.cond}},
-		{"TSendData", func(e *core.Endpoint) error { return e.TSendData(opBuf, opDesc, opData, opPeer, opTag, opCtx) }, "fi_tsenddata", core.OpTSend,
-			core.Op{Call: core.CallTSendData, Buf: opBuf, Desc: opDesc, Data: opData, Addr: opPeer, Tag: opTag, Ctx: opCtx}},
+		{"InjectData", func(e *core.Endpoint) error { return e.InjectData(opBuf, opData, opPeer) }, "fi_injectdata",
+			core.OpSend, core.Op{Call: core.CallInjectData, Buf: opBuf, Data: opData, Addr: opPeer}},
+		{"TSend", func(e *core.Endpoint) error { return e.TSend(opBuf, opDesc, opPeer, opTag, opCtx) }, "fi_tsend",
+			core.OpTSend, core.Op{Call: core.CallTSend, Buf: opBuf, Desc: opDesc, Addr: opPeer, Tag: opTag,
+				Ctx: opCtx}},
+		{"TSendV", func(e *core.Endpoint) error { return e.TSendV(opIOV, opDescs, opPeer, opTag, opCtx) }, "fi_tsendv",
+			core.OpTSend, core.Op{Call: core.CallTSendV, IOV: opIOV, Descs: opDescs, Addr: opPeer, Tag: opTag,
+				Ctx: opCtx}},
+		{"TSendMsg", func(e *core.Endpoint) error { return e.TSendMsg(a.tagged, opFlags|core.OpRemoteCQData) },
+			"fi_tsendmsg", core.OpTSend, core.Op{Call: core.CallTSendMsg, IOV: opIOV, Descs: opDescs, Addr: opPeer,
+				Tag: opTag, Ctx: opCtx, Data: opData, Flags: opFlags | core.OpRemoteCQData, Trigger: a.cond}},
+		{"TSendData", func(e *core.Endpoint) error { return e.TSendData(opBuf, opDesc, opData, opPeer, opTag, opCtx) },
+			"fi_tsenddata", core.OpTSend, core.Op{Call: core.CallTSendData, Buf: opBuf, Desc: opDesc, Data: opData,
+				Addr: opPeer, Tag: opTag, Ctx: opCtx}},
 		{"TInject", func(e *core.Endpoint) error { return e.TInject(opBuf, opPeer, opTag) }, "fi_tinject", core.OpTSend,
 			core.Op{Call: core.CallTInject, Buf: opBuf, Addr: opPeer, Tag: opTag}},
-		{"TInjectData", func(e *core.Endpoint) error { return e.TInjectData(opBuf, opData, opPeer, opTag) }, "fi_tinjectdata", core.OpTSend,
-			core.Op{Call: core.CallTInjectData, Buf: opBuf, Data: opData, Addr: opPeer, Tag: opTag}},
+		{"TInjectData", func(e *core.Endpoint) error { return e.TInjectData(opBuf, opData, opPeer, opTag) },
+			"fi_tinjectdata", core.OpTSend, core.Op{Call: core.CallTInjectData, Buf: opBuf, Data: opData, Addr: opPeer,
+				Tag: opTag}},
 	}
 }
 
 func (a *arguments) atomics() []transfer {
 	msg := func(c core.Call) core.Op {
-		return core.Op{Call: c, IOV: opIOV, Descs: opDescs, Addr: opPeer, RMAIOC: opRMC, Type: opType, Oper: opOper, Ctx: opCtx, Data: opData, Flags: opFlags,
-			Trigger: a.cond}
+		return core.Op{Call: c, IOV: opIOV, Descs: opDescs, Addr: opPeer, RMAIOC: opRMC, Type: opType, Oper: opOper,
+			Ctx: opCtx, Data: opData, Flags: opFlags, Trigger: a.cond}
 	}
 	fetch, compare := msg(core.CallFetchAtomicMsg), msg(core.CallCompareAtomicMsg)
 	fetch.Result, fetch.ResultDescs = opResult, opResDesc
 	compare.Result, compare.ResultDescs, compare.Compare, compare.CompareDescs = opResult, opResDesc, opComp, opCmpDesc
 	return []transfer{
-		{"Atomic", func(e *core.Endpoint) error { return e.Atomic(a.atomic, opFlags) }, "fi_atomicmsg", core.OpAtomic, msg(core.CallAtomicMsg)},
-		{"FetchAtomic", func(e *core.Endpoint) error { return e.FetchAtomic(a.atomic, opResult, opResDesc, opFlags) }, "fi_fetch_atomicmsg",
-			core.OpFetchAtomic, fetch},
+		{"Atomic", func(e *core.Endpoint) error { return e.Atomic(a.atomic, opFlags) }, "fi_atomicmsg", core.OpAtomic,
+			msg(core.CallAtomicMsg)},
+		{"FetchAtomic", func(e *core.Endpoint) error { return e.FetchAtomic(a.atomic, opResult, opResDesc, opFlags) },
+			"fi_fetch_atomicmsg", core.OpFetchAtomic, fetch},
 		{"CompareAtomic", func(e *core.Endpoint) error {
 			return e.CompareAtomic(a.atomic, opComp, opCmpDesc, opResult, opResDesc, opFlags)
 		}, "fi_compare_atomicmsg", core.OpCompareAtomic, compare},
 		{"InjectAtomic", func(e *core.Endpoint) error { return e.InjectAtomic(opBuf, opPeer, opAddr, opKey, opType, opOper) }, "fi_inject_atomic",
-			core.OpAtomic, core.Op{Call: core.CallInjectAtomic, Buf: opBuf, Addr: opPeer, RMA: core.RMAIov{Addr: opAddr, Key: opKey}, Type: opType, Oper: opOper}},
+			core.OpAtomic, core.Op{Call: core.CallInjectAtomic, Buf: opBuf, Addr: opPeer,
+				RMA: core.RMAIov{Addr: opAddr, Key: opKey}, Type: opType, Oper: opOper}},
 	}
 }
 
-// reception is a receive call of an endpoint or a shared receive context.
+// reception is a receive call of an endpoint or of a shared receive context.
 type reception struct {
 	method string
 	post   func(r core.Receiver) error
@@ -275,29 +291,34 @@ type reception struct {
 	want   core.Op
 }
 
-// receives is every receive call. Receives bring no data.
+// receives returns every receive call. Receives carry no data.
 func (a *arguments) receives() []reception {
 	return []reception{
 		{"Recv", func(r core.Receiver) error { return r.Recv(opBuf, opDesc, opPeer, opCtx) }, "fi_recv", core.OpRecv,
 			core.Op{Call: core.CallRecv, Buf: opBuf, Desc: opDesc, Addr: opPeer, Ctx: opCtx}},
-		{"RecvV", func(r core.Receiver) error { return r.RecvV(opIOV, opDescs, opPeer, opCtx) }, "fi_recvv", core.OpRecv,
-			core.Op{Call: core.CallRecvV, IOV: opIOV, Descs: opDescs, Addr: opPeer, Ctx: opCtx}},
+		{"RecvV", func(r core.Receiver) error { return r.RecvV(opIOV, opDescs, opPeer, opCtx) }, "fi_recvv",
+			core.OpRecv, core.Op{Call: core.CallRecvV, IOV: opIOV, Descs: opDescs, Addr: opPeer, Ctx: opCtx}},
 		{"RecvMsg", func(r core.Receiver) error { return r.RecvMsg(a.msg, opFlags) }, "fi_recvmsg", core.OpRecv,
-			core.Op{Call: core.CallRecvMsg, IOV: opIOV, Descs: opDescs, Addr: opPeer, Ctx: opCtx, Flags: opFlags, Trigger: a.cond}},
-		{"TRecv", func(r core.Receiver) error { return r.TRecv(opBuf, opDesc, opPeer, opTag, opIgnore, opCtx) }, "fi_trecv", core.OpTRecv,
-			core.Op{Call: core.CallTRecv, Buf: opBuf, Desc: opDesc, Addr: opPeer, Tag: opTag, Ignore: opIgnore, Ctx: opCtx}},
-		{"TRecvV", func(r core.Receiver) error { return r.TRecvV(opIOV, opDescs, opPeer, opTag, opIgnore, opCtx) }, "fi_trecvv", core.OpTRecv,
-			core.Op{Call: core.CallTRecvV, IOV: opIOV, Descs: opDescs, Addr: opPeer, Tag: opTag, Ignore: opIgnore, Ctx: opCtx}},
+			core.Op{Call: core.CallRecvMsg, IOV: opIOV, Descs: opDescs, Addr: opPeer, Ctx: opCtx, Flags: opFlags,
+				Trigger: a.cond}},
+		{"TRecv", func(r core.Receiver) error { return r.TRecv(opBuf, opDesc, opPeer, opTag, opIgnore, opCtx) },
+			"fi_trecv", core.OpTRecv, core.Op{Call: core.CallTRecv, Buf: opBuf, Desc: opDesc, Addr: opPeer, Tag: opTag,
+				Ignore: opIgnore, Ctx: opCtx}},
+		{"TRecvV", func(r core.Receiver) error { return r.TRecvV(opIOV, opDescs, opPeer, opTag, opIgnore, opCtx) },
+			"fi_trecvv", core.OpTRecv, core.Op{Call: core.CallTRecvV, IOV: opIOV, Descs: opDescs, Addr: opPeer,
+				Tag: opTag, Ignore: opIgnore, Ctx: opCtx}},
 		{"TRecvMsg", func(r core.Receiver) error { return r.TRecvMsg(a.tagged, opFlags) }, "fi_trecvmsg", core.OpTRecv,
-			core.Op{Call: core.CallTRecvMsg, IOV: opIOV, Descs: opDescs, Addr: opPeer, Tag: opTag, Ignore: opIgnore, Ctx: opCtx, Flags: opFlags, Trigger: a.cond}},
+			core.Op{Call: core.CallTRecvMsg, IOV: opIOV, Descs: opDescs, Addr: opPeer, Tag: opTag, Ignore: opIgnore,
+				Ctx: opCtx, Flags: opFlags, Trigger: a.cond}},
 	}
 }
 
-// all is every data transfer call of an endpoint.
+// all returns every data transfer call of an endpoint.
 func (a *arguments) all() []transfer {
 	list := a.transfers()
 	for _, r := range a.receives() {
-		list = append(list, transfer{r.method, func(e *core.Endpoint) error { return r.post(e) }, r.name, r.kind, r.want})
+		list = append(list, transfer{r.method, func(e *core.Endpoint) error { return r.post(e) }, r.name,
+			r.kind, r.want})
 	}
 	return list
 }
@@ -305,8 +326,8 @@ func (a *arguments) all() []transfer {
 // opWorld is an endpoint and a shared receive context with drivers of one kind.
 type opWorld struct {
 	name   string
-	plain  bool      // the drivers have calls of their own for plain transfers
-	drv    *epDriver // what both note in
+	plain  bool      // the drivers have their own methods for plain transfers
+	drv    *epDriver // records the calls of both
 	domain *opDomain
 	d      *core.Domain
 	ep     *core.Endpoint
@@ -319,7 +340,8 @@ func opWorlds(t testing.TB) []*opWorld {
 	posts, plain := &epDriver{}, &plainDriver{}
 	worlds := []*opWorld{
 		{name: "post", drv: posts, domain: &opDomain{ep: posts, srx: srxDriver{ep: posts}}},
-		{name: "plain", plain: true, drv: &plain.epDriver, domain: &opDomain{ep: plain, srx: plainSRX{srxDriver{ep: &plain.epDriver}, plain}}},
+		{name: "plain", plain: true, drv: &plain.epDriver,
+			domain: &opDomain{ep: plain, srx: plainSRX{srxDriver{ep: &plain.epDriver}, plain}}},
 	}
 	for _, w := range worlds {
 		w.d = w.domain.open(t)
@@ -333,7 +355,7 @@ func opWorlds(t testing.TB) []*opWorld {
 	return worlds
 }
 
-// takes makes a call and compares what the driver was given.
+// takes makes a call and checks what the driver received.
 func (w *opWorld) takes(t *testing.T, what string, post func() error, want core.Op) {
 	t.Helper()
 	posts, plain := 1, 0
@@ -346,7 +368,8 @@ func (w *opWorld) takes(t *testing.T, what string, post func() error, want core.
 			t.Errorf("%s, %s: %v, want %v", w.name, what, err, refusal)
 		}
 		if w.drv.posts != posts || w.drv.plain != plain {
-			t.Errorf("%s, %s: %d posts and %d plain calls, want %d and %d", w.name, what, w.drv.posts, w.drv.plain, posts, plain)
+			t.Errorf("%s, %s: %d posts and %d plain calls, want %d and %d", w.name, what, w.drv.posts, w.drv.plain,
+				posts, plain)
 		}
 		if !reflect.DeepEqual(w.drv.op, want) {
 			t.Errorf("%s, %s:\n%+v, want\n%+v", w.name, what, w.drv.op, want)
@@ -354,7 +377,7 @@ func (w *opWorld) takes(t *testing.T, what string, post func() error, want core.
 	}
 }
 
-// TestTransfers goes through all data transfer calls of endpoints and shared receive contexts.
+// TestTransfers makes all data transfer calls of endpoints and shared receive contexts.
 func TestTransfers(t *testing.T) {
 	for _, w := range opWorlds(t) {
 		for _, c := range w.args.all() {
@@ -366,14 +389,14 @@ func TestTransfers(t *testing.T) {
 	}
 }
 
-// TestCalls compares what is said about calls with what they give to drivers.
+// TestCalls compares the properties of calls with what drivers receive.
 func TestCalls(t *testing.T) {
 	a := opWorlds(t)[0].args
 	seen := map[core.Call]bool{}
 	for _, c := range a.all() {
 		call, op := c.want.Call, c.want
 		if seen[call] {
-			t.Errorf("%s: %v is another's call", c.method, call)
+			t.Errorf("%s: %v is the call of another method", c.method, call)
 		}
 		seen[call] = true
 		if call.String() != c.name || call.Op() != c.kind {
@@ -408,12 +431,13 @@ func TestCalls(t *testing.T) {
 	}
 }
 
-// control is the methods of endpoints that transfer nothing.
-var control = []string{"Accept", "Alias", "AtomicValid", "BindAV", "BindCQ", "BindCounter", "BindEQ", "BindSRX", "BindSTX", "Cancel", "Close", "CloseWrite",
-	"CompareAtomicValid", "Connect", "Driver", "Enable", "FetchAtomicValid", "GetOpt", "Join", "JoinCollective", "Name", "OpFlags", "Peer", "PeerClosed",
-	"RxSizeLeft", "SetName", "SetOpFlags", "SetOpt", "Shutdown", "String", "TxSizeLeft"}
+// control lists the methods of endpoints that transfer nothing.
+var control = []string{"Accept", "Alias", "AtomicValid", "BindAV", "BindCQ", "BindCounter", "BindEQ", "BindSRX",
+	"BindSTX", "Cancel", "Close", "CloseWrite", "CompareAtomicValid", "Connect", "Driver", "Enable", "FetchAtomicValid",
+	"GetOpt", "Join", "JoinCollective", "Name", "OpFlags", "Peer", "PeerClosed", "RxSizeLeft", "SetName", "SetOpFlags",
+	"SetOpt", "Shutdown", "String", "TxSizeLeft"}
 
-// TestAllCalls: no call is missing in the tables of this file and of collective_test.go.
+// TestAllCalls: the tables of this file and of collective_test.go have every call.
 func TestAllCalls(t *testing.T) {
 	a := opWorlds(t)[0].args
 	known := slices.Clone(control)
@@ -432,7 +456,7 @@ func TestAllCalls(t *testing.T) {
 	}
 }
 
-// TestTransfersAllocateNothing on the way to the driver.
+// TestTransfersAllocateNothing checks that a transfer allocates nothing on its way to the driver.
 func TestTransfersAllocateNothing(t *testing.T) {
 	for _, w := range opWorlds(t) {
 		none := func(what string, post func() error) {

@@ -29,7 +29,8 @@ func TestParamsSources(t *testing.T) {
 		{"file only", nil, "eth9", "libfabric.conf", 64},
 		{"environment wins", map[string]string{"FI_TCP_IFACE": "eth1"}, "eth1", "environment", 64},
 		{"empty is set", map[string]string{"FI_TCP_IFACE": ""}, "", "environment", 64},
-		{"file preferred", map[string]string{"FI_TCP_IFACE": "eth1", "FI_PREFER_SYSCONFIG": "yes", "FI_TCP_TX_SIZE": "1"}, "eth9", "libfabric.conf", 64},
+		{"file preferred", map[string]string{"FI_TCP_IFACE": "eth1", "FI_PREFER_SYSCONFIG": "yes",
+			"FI_TCP_TX_SIZE": "1"}, "eth9", "libfabric.conf", 64},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			p, err := core.NewParams(lookupIn(c.env), conf)
@@ -66,9 +67,12 @@ func TestParamsTypes(t *testing.T) {
 		size  int
 		truth int
 	}{
-		{"1", 1, 1, 1}, {"0", 0, 0, 0}, {"0x10", 16, 16, -1}, {"010", 8, 8, -1}, {" 7 ", 7, 7, -1}, {"-1", -1, core.MaxSize, -1},
-		{"on", -1, -1, 1}, {"OFF", -1, -1, 0}, {"Yes", -1, -1, 1}, {"no", -1, -1, 0}, {"TRUE", -1, -1, 1}, {"maybe", -1, -1, -1},
-		{"18446744073709551615", -1, core.MaxSize, -1}, {"99999999999999999999", -1, -1, -1}, {"12x", -1, -1, -1}, {"", 0, 0, 0},
+		{"1", 1, 1, 1}, {"0", 0, 0, 0}, {"0x10", 16, 16, -1}, {"010", 8, 8, -1}, {" 7 ", 7, 7, -1},
+		{"-1", -1, core.MaxSize, -1},
+		{"on", -1, -1, 1}, {"OFF", -1, -1, 0}, {"Yes", -1, -1, 1}, {"no", -1, -1, 0}, {"TRUE", -1, -1, 1},
+		{"maybe", -1, -1, -1},
+		{"18446744073709551615", -1, core.MaxSize, -1}, {"99999999999999999999", -1, -1, -1}, {"12x", -1, -1, -1},
+		{"", 0, 0, 0},
 	} {
 		p, err := core.NewParams(lookupIn(map[string]string{"FI_X_Y": c.value}), "")
 		if err != nil {
@@ -77,7 +81,8 @@ func TestParamsTypes(t *testing.T) {
 		check := func(kind string, got int, err error, want int) {
 			t.Helper()
 			switch {
-			case want == -1 && c.value != "-1" && (!errors.Is(err, core.ErrInval) || !strings.Contains(err.Error(), "FI_X_Y")):
+			case want == -1 && c.value != "-1" && (!errors.Is(err, core.ErrInval) ||
+				!strings.Contains(err.Error(), "FI_X_Y")):
 				t.Errorf("%s %q: %d, %v", kind, c.value, got, err)
 			case want != -1 && (err != nil || got != want):
 				t.Errorf("%s %q: %d, %v; want %d", kind, c.value, got, err, want)
@@ -110,7 +115,8 @@ func TestParamsDefaultsAndNil(t *testing.T) {
 	if _, ok := p.Lookup("tcp", "tx_size"); ok {
 		t.Error("a default counts as set")
 	}
-	if _, err := core.NewParams(lookupIn(map[string]string{"FI_PREFER_SYSCONFIG": "perhaps"}), ""); !errors.Is(err, core.ErrInval) {
+	if _, err := core.NewParams(lookupIn(map[string]string{"FI_PREFER_SYSCONFIG": "perhaps"}), ""); !errors.Is(err,
+		core.ErrInval) {
 		t.Errorf("%v", err)
 	}
 }

@@ -9,15 +9,15 @@ import (
 	"gofabric/core"
 )
 
-// workWorld is a domain that takes deferred work, and what work needs.
+// workWorld is a domain that accepts deferred work, with the objects that the work needs.
 type workWorld struct {
 	domain *opDomain
 	d      *core.Domain
 	ep     *core.Endpoint
 	wide   *core.ScalableEndpoint
 	srx    *core.SharedRx
-	cntr   [4]*core.Counter // with drivers of the numbers from 1
-	args   *arguments       // with a driver of number 5
+	cntr   [4]*core.Counter // their drivers have the numbers from 1
+	args   *arguments       // the counter's driver has the number 5
 }
 
 func newWorkWorld(t *testing.T) *workWorld {
@@ -49,11 +49,11 @@ func (w *workWorld) rma() *core.OpRMA {
 	return &core.OpRMA{EP: w.ep, Msg: *w.args.rma, Flags: opFlags}
 }
 func (w *workWorld) atomic() *core.OpAtomicArgs {
-	return &core.OpAtomicArgs{EP: w.ep, Msg: *w.args.atomic, Result: opResult, ResultDesc: opResDesc, Compare: opComp, CompareDesc: opCmpDesc, Flags: opFlags}
+	return &core.OpAtomicArgs{EP: w.ep, Msg: *w.args.atomic, Result: opResult, ResultDesc: opResDesc, Compare: opComp,
+		CompareDesc: opCmpDesc, Flags: opFlags}
 }
 
-// TestQueueWork: what drivers see of deferred work of every type. Which condition it waits for is said by the work,
-// not by the operation.
+// TestQueueWork: drivers receive deferred work of every type. The condition is in the work, not in its operation.
 func TestQueueWork(t *testing.T) {
 	w := newWorkWorld(t)
 	ep, srx := w.domain.ep, w.domain.srx
@@ -80,7 +80,8 @@ func TestQueueWork(t *testing.T) {
 		{core.DeferredWork{OpType: core.OpRecv, Msg: w.msg(w.ep)}, at(ep, msg, core.CallRecvMsg)},
 		{core.DeferredWork{OpType: core.OpRecv, Msg: w.msg(w.srx)}, at(srx, msg, core.CallRecvMsg)},
 		{core.DeferredWork{OpType: core.OpRecv, Msg: w.msg(w.wide)}, at(ep, msg, core.CallRecvMsg)},
-		{core.DeferredWork{OpType: core.OpRecv, Msg: w.msg(w.cntr[0])}, at(nil, msg, core.CallRecvMsg)}, // no endpoint: for the driver to refuse
+		// There is no endpoint. The driver must refuse it.
+		{core.DeferredWork{OpType: core.OpRecv, Msg: w.msg(w.cntr[0])}, at(nil, msg, core.CallRecvMsg)},
 		{core.DeferredWork{OpType: core.OpSend, Msg: w.msg(w.ep)}, at(ep, msg, core.CallSendMsg)},
 		{core.DeferredWork{OpType: core.OpTRecv, Tagged: w.tagged(w.ep)}, at(ep, tagged, core.CallTRecvMsg)},
 		{core.DeferredWork{OpType: core.OpTRecv, Tagged: w.tagged(w.srx)}, at(srx, tagged, core.CallTRecvMsg)},
@@ -90,7 +91,8 @@ func TestQueueWork(t *testing.T) {
 		{core.DeferredWork{OpType: core.OpWrite, RMA: w.rma()}, at(ep, rma, core.CallWriteMsg)},
 		{core.DeferredWork{OpType: core.OpAtomic, Atomic: w.atomic()}, at(ep, atomic, core.CallAtomicMsg)},
 		{core.DeferredWork{OpType: core.OpFetchAtomic, Atomic: w.atomic()}, at(ep, fetch, core.CallFetchAtomicMsg)},
-		{core.DeferredWork{OpType: core.OpCompareAtomic, Atomic: w.atomic()}, at(ep, compare, core.CallCompareAtomicMsg)},
+		{core.DeferredWork{OpType: core.OpCompareAtomic, Atomic: w.atomic()},
+			at(ep, compare, core.CallCompareAtomicMsg)},
 		{core.DeferredWork{OpType: core.OpCntrSet, Cntr: &core.OpCntr{Cntr: w.cntr[2], Value: 311}},
 			core.Work{Cntr: &cntrDriver{number: 3}, Change: core.CounterSet, Value: 311}},
 		{core.DeferredWork{OpType: core.OpCntrAdd, Cntr: &core.OpCntr{Cntr: w.cntr[3], Value: 312}},
@@ -112,7 +114,7 @@ func TestQueueWork(t *testing.T) {
 	}
 }
 
-// TestQueueWorkRefuses what makes no sense, before the driver sees it.
+// TestQueueWorkRefuses: invalid work is refused before the driver receives it.
 func TestQueueWorkRefuses(t *testing.T) {
 	w := newWorkWorld(t)
 	refused := func(what string, work *core.DeferredWork, want error) {
@@ -123,7 +125,8 @@ func TestQueueWorkRefuses(t *testing.T) {
 		}
 	}
 	refused("nothing", nil, core.ErrInval)
-	all := core.DeferredWork{TriggeringCntr: w.cntr[0], Msg: w.msg(w.ep), Tagged: w.tagged(w.ep), RMA: w.rma(), Atomic: w.atomic(), Cntr: &core.OpCntr{Cntr: w.cntr[1]}}
+	all := core.DeferredWork{TriggeringCntr: w.cntr[0], Msg: w.msg(w.ep), Tagged: w.tagged(w.ep), RMA: w.rma(),
+		Atomic: w.atomic(), Cntr: &core.OpCntr{Cntr: w.cntr[1]}}
 	for op := range core.OpCntrAdd + 2 {
 		work := all
 		work.OpType = op
@@ -151,7 +154,7 @@ func TestQueueWorkRefuses(t *testing.T) {
 	}
 }
 
-// TestWorkWithout: absent counters and endpoints are nil to drivers, too.
+// TestWorkWithout: drivers receive nil for counters and endpoints that are absent.
 func TestWorkWithout(t *testing.T) {
 	w := newWorkWorld(t)
 	r := w.rma()

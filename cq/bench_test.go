@@ -7,7 +7,7 @@ import (
 	"gofabric/core"
 )
 
-// nopProgress is an engine that never has anything to do.
+// nopProgress is an engine that has nothing to do.
 type nopProgress struct{ sync.Mutex }
 
 func (*nopProgress) Pass()        {}

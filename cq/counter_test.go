@@ -50,7 +50,8 @@ func TestCounterCounts(t *testing.T) {
 		}
 		wantErr(t, c.Change(core.CounterAdd, 1), core.ErrBadF)
 	}
-	for _, attr := range []core.CntrAttr{{Events: 7}, {Flags: 1 << 11}, {WaitObj: core.WaitMutexCond}, {WaitObj: core.WaitSetObj}} {
+	for _, attr := range []core.CntrAttr{{Events: 7}, {Flags: 1 << 11}, {WaitObj: core.WaitMutexCond},
+		{WaitObj: core.WaitSetObj}} {
 		if _, err := NewCounter(attr, nil, &fake{}); !errors.Is(err, core.ErrInval) {
 			t.Errorf("%+v: %v", attr, err)
 		}
@@ -102,7 +103,7 @@ func TestCounterWait(t *testing.T) {
 	}
 }
 
-// TestCounterWaitThresholds: several sleepers with thresholds of their own, and a completion out of EnterWait.
+// TestCounterWaitThresholds: several sleepers have different thresholds, and EnterWait may complete an operation.
 func TestCounterWaitThresholds(t *testing.T) {
 	c, f := newCounter(t, core.CntrAttr{WaitObj: core.WaitUnspec})
 	const n = 8
@@ -151,7 +152,7 @@ func TestCounterFD(t *testing.T) {
 	wantErr(t, err, core.ErrBadF)
 }
 
-// watcher notes the counts it is shown and asks for one more success each time, up to last.
+// watcher records the counts that it receives. Each time it asks for a call after two more successes, up to last.
 type watcher struct {
 	seen [][2]uint64
 	last uint64
@@ -165,7 +166,8 @@ func (w *watcher) Reached(val, errs uint64) uint64 {
 	return val + 2
 }
 
-// TestWatch: a watcher is called where it asked to be, and after failures and changes, and costs no memory.
+// TestWatch: a watcher is called at the counts that it asked for, and after failures and changes. That allocates
+// nothing.
 func TestWatch(t *testing.T) {
 	c, f := newCounter(t, core.CntrAttr{})
 	w := &watcher{last: 10}

@@ -122,9 +122,9 @@ func TestEQSRead(t *testing.T) {
 		go func() {
 			if obj != core.WaitYield {
 				f.asleep(t, 1)
-				eq.AddProgress(g) // a sleeper enters it too
+				eq.AddProgress(g) // the sleeper enters this engine, too
 				g.asleep(t, 1)
-				eq.DelProgress(f) // and leaves this one
+				eq.DelProgress(f) // and leaves that one
 				f.asleep(t, 0)
 			}
 			g.do(func() { eq.Push(core.EQEvent{Data: 5}) })
@@ -134,7 +134,7 @@ func TestEQSRead(t *testing.T) {
 		}
 		f.onWait = func() { eq.Push(core.EQEvent{Data: 6}) }
 		g.onWait = f.onWait
-		g.onPass = func() { // for the yielding one, which does not sleep
+		g.onPass = func() { // a yielding reader does not sleep
 			if obj == core.WaitYield {
 				f.onWait()
 			}

@@ -10,7 +10,7 @@ import (
 	"gofabric/test/wait"
 )
 
-// fake is an engine that does what a test says.
+// fake is an engine that does what the test tells it to do.
 type fake struct {
 	mu                      sync.Mutex
 	passes, flushes         int
@@ -64,7 +64,7 @@ func (f *fake) asleep(t *testing.T, n int) {
 
 func eventually(t *testing.T, ok func() bool) {
 	t.Helper()
-	wait.Until(t, "what the test waits for", ok)
+	wait.Until(t, "the condition of the test", ok)
 }
 
 func newQueue(t *testing.T, attr core.CQAttr) (*Queue, *fake) {

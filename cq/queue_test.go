@@ -11,7 +11,8 @@ import (
 
 func TestOpen(t *testing.T) {
 	for _, attr := range []core.CQAttr{
-		{Format: core.CQFormatTagged + 1}, {Flags: 1 << 11}, {Size: -1}, {WaitObj: core.WaitMutexCond}, {WaitObj: core.WaitSetObj},
+		{Format: core.CQFormatTagged + 1}, {Flags: 1 << 11}, {Size: -1}, {WaitObj: core.WaitMutexCond},
+		{WaitObj: core.WaitSetObj},
 	} {
 		if _, err := New(attr, nil, &fake{}); !errors.Is(err, core.ErrInval) {
 			t.Errorf("%+v: %v", attr, err)
@@ -98,7 +99,7 @@ func TestErrorsKeepTheirPlace(t *testing.T) {
 	}
 }
 
-// TestModel compares the queue to two lists under random pushes and reads, across growth and wrap-around.
+// TestModel compares the queue with two lists, under random pushes and reads, while it grows and wraps.
 func TestModel(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		f := &fake{}
@@ -237,7 +238,7 @@ func TestStrError(t *testing.T) {
 	}
 }
 
-// Errors that are read as fast as they come take no memory, however they overlap.
+// TestErrorsKeepTheirRoom: errors that are read as fast as they come allocate nothing, even if they overlap.
 func TestErrorsKeepTheirRoom(t *testing.T) {
 	f := &fake{}
 	q, err := New(core.CQAttr{}, nil, f)
@@ -267,7 +268,7 @@ func TestErrorsKeepTheirRoom(t *testing.T) {
 		t.Errorf("%v allocations", n)
 	}
 	if want++; q.ReadErr(&e) != nil || e.OLen != want || q.ReadErr(&e) == nil {
-		t.Error("the last error is not the last")
+		t.Error("the errors are out of order")
 	}
 	for range 10 * errKeep {
 		push()

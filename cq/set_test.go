@@ -50,7 +50,7 @@ func TestWaitSet(t *testing.T) {
 				g.asleep(t, 2)
 			}
 			event()
-			if what == "counter" { // reported once; who did not get it, waits on
+			if what == "counter" { // one waiter gets the change; the others continue to wait
 				<-done
 				c.Change(core.CounterAdd, 1)
 			} else if err := <-done; err != nil {
@@ -122,7 +122,7 @@ func TestTryWaitAllOrNone(t *testing.T) {
 	g.do(func() { push(q2, 1) })
 	wantErr(t, TryWait(q, q2), core.ErrAgain)
 	if f.entered != 1 || f.left != 1 {
-		t.Fatal("the first stays armed though the second has something")
+		t.Fatal("the first stays armed although the second has an entry")
 	}
 	wantErr(t, TryWait(&object{}), core.ErrInval)
 }
@@ -136,7 +136,7 @@ func TestPollSet(t *testing.T) {
 	c, _ := newCounter(t, core.CntrAttr{})
 	wantErr(t, s.Add(newEQ(t, core.EQAttr{}), &core.EventQueue{}), core.ErrInval)
 	wantErr(t, s.Add(&object{}, &object{}), core.ErrInval)
-	theQueue, theCounter := &core.CompletionQueue{}, &core.Counter{} // what the application knows them as
+	theQueue, theCounter := &core.CompletionQueue{}, &core.Counter{} // the application's objects
 	for _, err := range []error{s.Add(q, theQueue), s.Add(c, theCounter), s.Add(q, theQueue)} {
 		if err != nil {
 			t.Fatal(err)
@@ -162,7 +162,7 @@ func TestPollSet(t *testing.T) {
 	f.do(func() { push(q, 1) })
 	c.Change(core.CounterAdd, 1)
 	poll(1, theQueue)
-	poll(4, theQueue, theCounter) // the counter's change was not lost for want of room
+	poll(4, theQueue, theCounter) // the counter's change was not lost although there was no room
 	poll(4, theQueue)
 	q.Read(make([]core.CQEntry, 1), nil)
 	c.Change(core.CounterAddErr, 1)
@@ -177,10 +177,10 @@ func TestPollSet(t *testing.T) {
 	poll(4)
 	wantErr(t, s.Close(), core.ErrBusy)
 	c.Change(core.CounterAdd, 1)
-	poll(4, theCounter) // a refused close changes nothing
+	poll(4, theCounter) // the refused close has changed nothing
 	c.Close()
 	if err := s.Close(); err != nil {
-		t.Fatal("with no member that is open:", err)
+		t.Fatal("without an open member:", err)
 	}
 	_, err = s.Poll(ready)
 	wantErr(t, err, core.ErrBadF)

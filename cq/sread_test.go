@@ -31,7 +31,8 @@ func TestSReadSleepsAndWakes(t *testing.T) {
 			}()
 			var e [4]core.CQEntry
 			var src [4]core.FIAddr
-			if n, err := q.SRead(timeout(t), e[:], src[:]); n != 1 || err != nil || int(e[0].Ctx) != i || int(src[0]) != i {
+			if n, err := q.SRead(timeout(t), e[:], src[:]); n != 1 || err != nil || int(e[0].Ctx) != i ||
+				int(src[0]) != i {
 				t.Fatal(n, err, e[0])
 			}
 		}
@@ -65,8 +66,7 @@ func TestSReadSpins(t *testing.T) {
 	}
 }
 
-// TestSReadEnterWaitCompletes: telling the engine of a sleep may flush, and that may complete the operation that is
-// waited for.
+// TestSReadEnterWaitCompletes: EnterWait may flush, and that may complete the operation that the reader waits for.
 func TestSReadEnterWaitCompletes(t *testing.T) {
 	q, f := newQueue(t, core.CQAttr{WaitObj: core.WaitUnspec})
 	f.onWait = func() { push(q, 1) }
@@ -92,7 +92,7 @@ func TestSReadContext(t *testing.T) {
 		wantErr(t, err, core.ErrAgain, why)
 		f.do(func() { push(q, 1) })
 		if n, err := q.SRead(ctx2, make([]core.CQEntry, 1), nil); n != 1 || err != nil {
-			t.Fatal("an entry is there though ctx ended:", n, err)
+			t.Fatal("SRead has returned an entry although ctx has ended:", n, err)
 		}
 		if f.entered != f.left {
 			t.Fatal("entered", f.entered, "left", f.left)
@@ -103,7 +103,7 @@ func TestSReadContext(t *testing.T) {
 func TestSignal(t *testing.T) {
 	for _, obj := range []core.WaitObj{core.WaitUnspec, core.WaitYield, core.WaitFD} {
 		q, _ := newQueue(t, core.CQAttr{WaitObj: obj})
-		if err := q.Signal(); err != nil { // before the wait: not lost
+		if err := q.Signal(); err != nil { // a signal before the wait is not lost
 			t.Fatal(err)
 		}
 		if _, err := q.SRead(timeout(t), make([]core.CQEntry, 1), nil); err != core.ErrAgain {
@@ -125,7 +125,7 @@ func TestSignal(t *testing.T) {
 			}
 		}
 		ctx, cancel := context.WithTimeout(context.Background(), time.Millisecond)
-		_, err := q.SRead(ctx, make([]core.CQEntry, 1), nil) // once only
+		_, err := q.SRead(ctx, make([]core.CQEntry, 1), nil) // one signal ends one wait
 		wantErr(t, err, context.DeadlineExceeded)
 		cancel()
 	}
@@ -143,7 +143,7 @@ func TestCloseWakes(t *testing.T) {
 	wantErr(t, <-done, core.ErrBadF)
 }
 
-// TestManyProducersManyConsumers: each completion arrives once, in whatever state the consumers are; none sleeps
+// TestManyProducersManyConsumers: each completion is read once, whether consumers read or sleep. No consumer sleeps
 // for ever.
 func TestManyProducersManyConsumers(t *testing.T) {
 	q, f := newQueue(t, core.CQAttr{Size: 16, WaitObj: core.WaitUnspec})
@@ -155,7 +155,7 @@ func TestManyProducersManyConsumers(t *testing.T) {
 			for i := range each {
 				f.do(func() { push(q, p*each+i) })
 				if i%100 == 0 {
-					time.Sleep(50 * time.Microsecond) // so that consumers run dry and sleep
+					time.Sleep(50 * time.Microsecond) // time for consumers to empty the queue and sleep
 				}
 			}
 		})
@@ -211,7 +211,7 @@ func TestWaitFD(t *testing.T) {
 		var e [4]core.CQEntry
 		f.do(func() { push(q, 1) })
 		if readable(fd) {
-			t.Fatal("a push signals though nobody sleeps")
+			t.Fatal("a push signals although no reader sleeps")
 		}
 		wantErr(t, TryWait(q), core.ErrAgain)
 		q.Read(e[:], nil)

@@ -10,13 +10,15 @@ import (
 	"gofabric/fabrictest"
 )
 
-// TestDgram: endpoints of datagrams lose what the network loses, and nothing else.
+// TestDgram: DGRAM endpoints lose the datagrams that the network loses, and no others.
 func TestDgram(t *testing.T) {
 	for _, stack := range []string{"mem", "mem;fault"} {
 		synctest.Test(t, func(t *testing.T) {
 			const messages = 400
-			net := fabrictest.New(t, 2, fabrictest.Config{Faults: fabrictest.Faults{Loss: 0.25, Delay: time.Millisecond}})
-			a, b := openEP(t, net.Node(0), stack, core.EPTypeDgram, core.CapMsg), openEP(t, net.Node(1), stack, core.EPTypeDgram, core.CapMsg)
+			net := fabrictest.New(t, 2, fabrictest.Config{Faults: fabrictest.Faults{Loss: 0.25,
+				Delay: time.Millisecond}})
+			a, b := openEP(t, net.Node(0), stack, core.EPTypeDgram, core.CapMsg),
+				openEP(t, net.Node(1), stack, core.EPTypeDgram, core.CapMsg)
 			a.know(t, 2)
 			buf := make([]byte, 1472)
 			for i := range messages {

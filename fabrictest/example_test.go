@@ -9,9 +9,10 @@ import (
 	"gofabric/fabrictest"
 )
 
-// Two nodes and a bad network: what node 0 sends reaches node 1, though half of the datagrams are lost.
+// Two nodes have a bad network. A message from node 0 reaches node 1, although half of the datagrams are lost.
 func Example() {
-	net, err := fabrictest.Open(2, fabrictest.Config{Seed: 42, Faults: fabrictest.Faults{Loss: 0.5, Delay: time.Millisecond}})
+	net, err := fabrictest.Open(2, fabrictest.Config{Seed: 42,
+		Faults: fabrictest.Faults{Loss: 0.5, Delay: time.Millisecond}})
 	check(err)
 	sender, receiver := newStation(net.Node(0)), newStation(net.Node(1))
 	to, err := sender.av.InsertSvc("node1", "7471", 0)
@@ -33,7 +34,7 @@ func Example() {
 	// Output: hello, and something was lost: true
 }
 
-// station is what a program opens on a node.
+// station is an endpoint on a node, with its objects.
 type station struct {
 	fabric *core.Fabric
 	domain *core.Domain

@@ -20,14 +20,14 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// peer is a port with what came to it.
+// peer is a port that records the datagrams that it receives.
 type peer struct {
 	dom  datagram.Domain
 	port datagram.Port
 	got  chan arrival
 	bad  error
 	free chan struct{} // Writable
-	// answer says whether a datagram is to be answered, with its first byte; echo sends all of it back.
+	// answer reports whether to answer a datagram with its first byte. echo sends all of it back.
 	answer func(b []byte) bool
 	echo   bool
 	runs   int
@@ -110,7 +110,8 @@ func (p *peer) send(to *peer, seg int, parts ...[]byte) error {
 
 func number(i int) []byte { return binary.LittleEndian.AppendUint32(nil, uint32(i)) }
 
-// TestPorts sends and receives, in a bubble and outside, single datagrams, runs, empty ones.
+// TestPorts sends and receives single datagrams, runs and empty ones, inside a bubble of testing/synctest and
+// outside.
 func TestPorts(t *testing.T) {
 	test := func(t *testing.T) {
 		net := fabrictest.New(t, 2, fabrictest.Config{})
@@ -158,7 +159,7 @@ func TestPorts(t *testing.T) {
 			err := a.port.Send(netip.MustParseAddrPort("10.0.0.2:1"), [][]byte{{1}}, 0)
 			a.dom.Progress().Unlock()
 			if err != nil {
-				t.Errorf("to nobody: %v", err)
+				t.Errorf("send to an address without a port: %v", err)
 			}
 		}
 	}
@@ -166,7 +167,7 @@ func TestPorts(t *testing.T) {
 	t.Run("bubble", func(t *testing.T) { synctest.Test(t, test) })
 }
 
-// TestTime: delays, lines and partitions in virtual time, to the nanosecond.
+// TestTime checks delays, rates and partitions in virtual time, to the nanosecond.
 func TestTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		net := fabrictest.New(t, 3, fabrictest.Config{})
@@ -191,7 +192,7 @@ func TestTime(t *testing.T) {
 		}
 		for i := range 3 {
 			if in := <-b.got; in.at.Sub(began) != time.Duration(i+1)*time.Second/2 {
-				t.Errorf("the line brings number %d after %v", i, in.at.Sub(began))
+				t.Errorf("at the rate of the link, number %d came after %v", i, in.at.Sub(began))
 			}
 		}
 		net.SetFaults(fabrictest.Faults{})
@@ -207,16 +208,16 @@ func TestTime(t *testing.T) {
 		}
 		net.Partition([]int{0})
 		if reaches(a, b) || reaches(b, a) || !reaches(b, c) || !reaches(a, a) {
-			t.Error("the partition is elsewhere")
+			t.Error("the partition separates other nodes")
 		}
 		net.Partition([]int{0}, []int{1, 2})
 		if reaches(a, c) || !reaches(c, b) {
-			t.Error("the second partition is elsewhere")
+			t.Error("the second partition separates other nodes")
 		}
 		net.Heal()
 		net.Link(0, 1).Down(true)
 		if reaches(a, b) || !reaches(b, a) || !reaches(a, c) {
-			t.Error("a link is down, or not")
+			t.Error("not exactly the link from 0 to 1 is down")
 		}
 		net.Link(0, 1).Down(false)
 		if !reaches(a, b) {
@@ -228,11 +229,13 @@ func TestTime(t *testing.T) {
 	})
 }
 
-// TestFaults: what happens on links depends on the seed alone.
+// TestFaults: the faults on links depend only on the seed.
 func TestFaults(t *testing.T) {
 	run := func(seed uint64) (text string) {
 		synctest.Test(t, func(t *testing.T) {
-			net := fabrictest.New(t, 2, fabrictest.Config{Seed: seed, Faults: fabrictest.Faults{Loss: 0.1, Dup: 0.1, Reorder: 0.1, Corrupt: 0.1, Jitter: 50 * time.Microsecond}})
+			net := fabrictest.New(t, 2, fabrictest.Config{Seed: seed,
+				Faults: fabrictest.Faults{Loss: 0.1, Dup: 0.1, Reorder: 0.1, Corrupt: 0.1,
+					Jitter: 50 * time.Microsecond}})
 			a, b := open(t, net.Node(0), "mem"), open(t, net.Node(1), "mem")
 			for i := range 500 {
 				a.send(b, 8, append(number(2*i), make([]byte, 4)...), number(2*i+1))
@@ -245,7 +248,8 @@ func TestFaults(t *testing.T) {
 			}
 			s := net.Stats()
 			text += fmt.Sprintf("%+v", s)
-			if s.Sent != 1000 || s.Lost < 50 || s.Duplicated < 50 || s.Reordered < 50 || s.Corrupted < 50 || s.Cut+s.Overflows != 0 {
+			if s.Sent != 1000 || s.Lost < 50 || s.Duplicated < 50 || s.Reordered < 50 || s.Corrupted < 50 ||
+				s.Cut+s.Overflows != 0 {
 				t.Error(text)
 			}
 		})
@@ -253,14 +257,14 @@ func TestFaults(t *testing.T) {
 	}
 	a, b, c := run(1), run(1), run(2)
 	if a != b {
-		t.Error("the same seed did something else")
+		t.Error("the same seed had another result")
 	}
 	if a == c {
-		t.Error("another seed did the same")
+		t.Error("another seed had the same result")
 	}
 }
 
-// TestCrash: what crashed is silent, and its address free.
+// TestCrash: a node that has crashed sends nothing, and its address is free.
 func TestCrash(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		net := fabrictest.New(t, 2, fabrictest.Config{Faults: fabrictest.Faults{Delay: time.Millisecond}})
@@ -275,14 +279,14 @@ func TestCrash(t *testing.T) {
 		info := &core.Info{SrcAddr: core.IPAddr(b.port.Local())}
 		again := &peer{got: make(chan arrival, 1)}
 		if _, err := a.dom.OpenPort(info, again); err == nil {
-			t.Fatal("a port at the address of another node")
+			t.Fatal("a port was opened at the address of another node")
 		}
 		port, err := b.dom.OpenPort(info, again)
 		if err != nil {
 			t.Fatal(err)
 		}
 		if _, err := b.dom.OpenPort(info, again); !errors.Is(err, core.ErrAddrInUse) {
-			t.Errorf("an address in use: %v", err)
+			t.Errorf("open at an address in use: %v", err)
 		}
 		a.send(b, 0, number(3))
 		if in := <-again.got; !bytes.Equal(in.b, number(3)) {
@@ -294,16 +298,18 @@ func TestCrash(t *testing.T) {
 			t.Error(err)
 		}
 		if port.Close() == nil || port.Send(a.port.Local(), nil, 0) == nil {
-			t.Error("a closed port does something")
+			t.Error("a call of a closed port succeeds")
 		}
 	})
 }
 
-// TestBusy: a port that takes no more says when it does again, also through the layer, and nothing is lost or doubled.
+// TestBusy: a port that is busy reports when it accepts datagrams again, also through a layer. No datagram is lost or
+// duplicated.
 func TestBusy(t *testing.T) {
 	for _, stack := range []string{"mem", "mem;fault"} {
 		synctest.Test(t, func(t *testing.T) {
-			net := fabrictest.New(t, 2, fabrictest.Config{Busy: 0.5, Params: map[string]string{"FI_FAULT_DUP": "20%", "FI_FAULT_DELAY": "1us"}})
+			net := fabrictest.New(t, 2, fabrictest.Config{Busy: 0.5,
+				Params: map[string]string{"FI_FAULT_DUP": "20%", "FI_FAULT_DELAY": "1us"}})
 			a, b := open(t, net.Node(0), stack), open(t, net.Node(1), stack)
 			busy := 0
 			for i := range 200 {
@@ -347,9 +353,10 @@ func TestOverflow(t *testing.T) {
 	}
 }
 
-// TestAllocs: a datagram costs no memory.
+// TestAllocs: a datagram allocates nothing.
 func TestAllocs(t *testing.T) {
-	net := fabrictest.New(t, 2, fabrictest.Config{Faults: fabrictest.Faults{Loss: 0.01, Dup: 0.01, Reorder: 0.01, Corrupt: 0.01}})
+	net := fabrictest.New(t, 2, fabrictest.Config{Faults: fabrictest.Faults{Loss: 0.01, Dup: 0.01, Reorder: 0.01,
+		Corrupt: 0.01}})
 	for _, stack := range []string{"mem", "mem;fault"} {
 		a, b := open(t, net.Node(0), stack), open(t, net.Node(1), stack)
 		d := &drain{}

@@ -12,7 +12,7 @@ import (
 	"gofabric/fabrictest"
 )
 
-// rdm is an endpoint with a queue and a vector that has all peers, by number of their node.
+// rdm is an endpoint with a queue, and with a vector in which each peer has the number of its node.
 type rdm struct {
 	objs []core.Object // in order of opening
 	ep   *core.Endpoint
@@ -35,7 +35,8 @@ func openEP(t *testing.T, n *fabrictest.Node, stack string, kind core.EPType, ca
 	}
 	hints := core.NewHints()
 	hints.Fabric.ProvName, hints.EP.Type, hints.Caps = stack, kind, caps
-	infos, _, err := n.GetInfo(core.Query{Hints: hints, Node: n.Addr().String(), Service: "7471", Flags: core.InfoSource})
+	infos, _, err := n.GetInfo(core.Query{Hints: hints, Node: n.Addr().String(), Service: "7471",
+		Flags: core.InfoSource})
 	must(err)
 	r := &rdm{}
 	fabric, err := n.OpenFabric(infos[0])
@@ -55,7 +56,7 @@ func openEP(t *testing.T, n *fabrictest.Node, stack string, kind core.EPType, ca
 	return r
 }
 
-// know puts n nodes into the vector.
+// know inserts n nodes into the vector.
 func (r *rdm) know(t *testing.T, n int) {
 	t.Helper()
 	av := r.objs[2].(*core.AddressVector)
@@ -95,14 +96,16 @@ func (r *rdm) wait(t *testing.T, limit time.Duration) core.CQEntry {
 	}
 }
 
-// TestReliable: reliable datagrams over a bad network, in a bubble: every message comes, once, in order and intact,
-// through a partition of ten seconds too.
+// TestReliable sends reliable datagrams over a bad network, in a bubble of testing/synctest. Every message is
+// received once, in order and unchanged, even after a partition of ten seconds.
 func TestReliable(t *testing.T) {
 	const messages = 300
 	for _, stack := range []string{"mem;ofi_rxd", "mem;fault;ofi_rxd"} {
 		t.Run(stack, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				net := fabrictest.New(t, 2, fabrictest.Config{Faults: fabrictest.Faults{Loss: 0.05, Dup: 0.02, Reorder: 0.05, Corrupt: 0.01, Delay: time.Millisecond}})
+				net := fabrictest.New(t, 2,
+					fabrictest.Config{Faults: fabrictest.Faults{Loss: 0.05, Dup: 0.02, Reorder: 0.05, Corrupt: 0.01,
+						Delay: time.Millisecond}})
 				a, b := openRDM(t, net.Node(0), stack), openRDM(t, net.Node(1), stack)
 				a.know(t, 2)
 				b.know(t, 2)
@@ -135,7 +138,8 @@ func TestReliable(t *testing.T) {
 				}
 				for i := range messages {
 					e := b.wait(t, time.Minute)
-					if e.Ctx != core.OpContext(i) || e.Len != len(msg) || binary.LittleEndian.Uint32(bufs[i]) != uint32(i) {
+					if e.Ctx != core.OpContext(i) || e.Len != len(msg) ||
+						binary.LittleEndian.Uint32(bufs[i]) != uint32(i) {
 						t.Fatalf("message %d: %+v with number %d", i, e, binary.LittleEndian.Uint32(bufs[i]))
 					}
 				}

@@ -12,7 +12,7 @@ import (
 	"gofabric/fabrictest"
 )
 
-// TestSeeds: messages both ways over bad networks, with many seeds.
+// TestSeeds sends messages in both directions over bad networks, with many seeds.
 func TestSeeds(t *testing.T) {
 	const seeds = 40
 	for name, f := range map[string]fabrictest.Faults{
@@ -33,7 +33,7 @@ func TestSeeds(t *testing.T) {
 	}
 }
 
-// both has two nodes send to each other, and says what went wrong.
+// both has two nodes send to each other, and returns a description of all errors.
 func both(t *testing.T, net *fabrictest.Fabric) (text string) {
 	const messages = 20
 	e := []*rdm{openRDM(t, net.Node(0), "mem;ofi_rxd"), openRDM(t, net.Node(1), "mem;ofi_rxd")}

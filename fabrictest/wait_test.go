@@ -15,8 +15,8 @@ import (
 	"gofabric/test/wait"
 )
 
-// TestWaits: every call that waits ends when its context does, after an hour that takes no time, and does not spin
-// in a bubble for ever.
+// TestWaits: every call that waits ends when its context does. The context lasts an hour of the bubble's time, and no
+// call spins in the bubble for ever.
 func TestWaits(t *testing.T) {
 	for _, progress := range []core.Progress{core.ProgressAuto, core.ProgressManual} {
 		synctest.Test(t, func(t *testing.T) {
@@ -83,11 +83,12 @@ func TestWaits(t *testing.T) {
 	}
 }
 
-// TestConcurrent: domains that send to each other from their own goroutines, from inside of receivers and from
-// outside, while the test switches everything: no deadlock, no race, and all is counted.
+// TestConcurrent: several domains send to each other from their own goroutines, from receivers and from outside,
+// while the test switches links and faults. There is no deadlock and no race, and all datagrams are counted.
 func TestConcurrent(t *testing.T) {
 	const nodes, each = 6, 300
-	net := fabrictest.New(t, nodes, fabrictest.Config{Faults: fabrictest.Faults{Dup: 0.1, Jitter: 100 * time.Microsecond, Reorder: 0.1}})
+	net := fabrictest.New(t, nodes, fabrictest.Config{Faults: fabrictest.Faults{Dup: 0.1,
+		Jitter: 100 * time.Microsecond, Reorder: 0.1}})
 	var peers []*peer
 	for i := range nodes {
 		p := open(t, net.Node(i), []string{"mem", "mem;fault"}[i%2])
@@ -133,11 +134,12 @@ func TestConcurrent(t *testing.T) {
 	})
 }
 
-// TestNames: nodes know each other.
+// TestNames: nodes know each other's names.
 func TestNames(t *testing.T) {
 	net := fabrictest.New(t, 300, fabrictest.Config{})
 	n := net.Node(299)
-	for node, want := range map[string]string{"node0": "10.0.0.1:7", "node299": "10.0.1.44:7", "10.0.0.9": "10.0.0.9:7", "localhost": "10.0.1.44:7", "node300": "", "nodex": "", "elsewhere": ""} {
+	for node, want := range map[string]string{"node0": "10.0.0.1:7", "node299": "10.0.1.44:7", "10.0.0.9": "10.0.0.9:7",
+		"localhost": "10.0.1.44:7", "node300": "", "nodex": "", "elsewhere": ""} {
 		infos, _, err := n.GetInfo(core.Query{Node: node, Service: "7"})
 		if want == "" {
 			if err == nil {
@@ -151,15 +153,16 @@ func TestNames(t *testing.T) {
 	}
 	for _, node := range []string{"192.0.2.1", "::1"} {
 		if _, _, err := n.GetInfo(core.Query{Node: node}); err == nil {
-			t.Errorf("%s can be reached", node)
+			t.Errorf("%s is found, although it does not exist", node)
 		}
 	}
 	if _, err := fabrictest.Open(0, fabrictest.Config{}); err == nil {
-		t.Error("a network without nodes")
+		t.Error("a network without nodes was made")
 	}
-	for _, cfg := range []fabrictest.Config{{MTU: 1}, {Runs: -1}, {Buffer: 1}, {Busy: 1}, {Faults: fabrictest.Faults{Loss: 2}}} {
+	for _, cfg := range []fabrictest.Config{{MTU: 1}, {Runs: -1}, {Buffer: 1}, {Busy: 1},
+		{Faults: fabrictest.Faults{Loss: 2}}} {
 		if _, err := fabrictest.Open(1, cfg); err == nil {
-			t.Error("a setting that makes no sense passes")
+			t.Error("an invalid setting was accepted")
 		}
 	}
 }

@@ -8,14 +8,15 @@ import (
 	"gofabric/internal/telemetry/report"
 )
 
-// BenchmarkAnswer is what an answer to fabricd costs a process with one endpoint.
+// BenchmarkAnswer measures the cost of an answer to fabricd for a process with one endpoint.
 func BenchmarkAnswer(b *testing.B) {
 	x, y := pair(b, "tcp", 300)
 	defer y.Close()
 	defer x.Close()
 	b.ReportAllocs()
 	for b.Loop() {
-		if err := report.WriteFrame(io.Discard, report.Reply{Seq: 1, Process: telemetry.Collect()}, report.MaxFrame); err != nil {
+		if err := report.WriteFrame(io.Discard, report.Reply{Seq: 1, Process: telemetry.Collect()},
+			report.MaxFrame); err != nil {
 			b.Fatal(err)
 		}
 	}

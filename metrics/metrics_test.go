@@ -22,11 +22,11 @@ import (
 
 func TestMain(m *testing.M) {
 	os.Setenv(fabricd.EnvDir, "off")
-	os.Setenv("FI_TCP_LOCAL_SOCKETS", "0") // connections of one host stay TCP's, for TestPath
+	os.Setenv("FI_TCP_LOCAL_SOCKETS", "0") // for TestPath: connections within a host stay on TCP
 	goleak.VerifyTestMain(m)
 }
 
-// pair sends messages between two endpoints of this process.
+// pair opens two endpoints in this process and sends messages between them.
 func pair(t testing.TB, stack string, messages int) (a, b *gofabric.Endpoint) {
 	t.Helper()
 	open := func() *gofabric.Endpoint {
@@ -71,11 +71,11 @@ func get(t *testing.T, accept string) (body, kind string) {
 	return string(b), w.Header().Get("Content-Type")
 }
 
-// TestHandler: one call serves what the process did, endpoints that are closed included, as text and with native
+// TestHandler: the handler serves the figures of the process, closed endpoints included, as text and as native
 // histograms.
 func TestHandler(t *testing.T) {
 	sent := uint64(600)
-	for _, total := range telemetry.Collect().Totals { // of tests before
+	for _, total := range telemetry.Collect().Totals { // of earlier tests
 		if total.Provider == "udp;ofi_rxd" {
 			sent += total.Counters["operations.send"]
 		}
@@ -85,7 +85,8 @@ func TestHandler(t *testing.T) {
 	a.Close()
 	text, _ := get(t, "")
 	for _, want := range []string{
-		`op="send",pid="`, fmt.Sprintf("provider=\"udp;ofi_rxd\"} %d\n", sent), `gofabric_operation_seconds_bucket{op="send"`, "gofabric_endpoints{", "gofabric_posted_receives{",
+		`op="send",pid="`, fmt.Sprintf("provider=\"udp;ofi_rxd\"} %d\n", sent),
+		`gofabric_operation_seconds_bucket{op="send"`, "gofabric_endpoints{", "gofabric_posted_receives{",
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %q in\n%s", want, text)
@@ -102,7 +103,8 @@ func TestHandler(t *testing.T) {
 	for _, f := range families {
 		if h := f.Metric[0].GetHistogram(); h != nil {
 			timed++
-			if h.GetSchema() != telemetry.Schema || len(h.GetPositiveDelta()) == 0 || len(h.GetBucket()) == 0 || h.GetSampleCount() < 2 {
+			if h.GetSchema() != telemetry.Schema || len(h.GetPositiveDelta()) == 0 || len(h.GetBucket()) == 0 ||
+				h.GetSampleCount() < 2 {
 				t.Errorf("the histogram: %v", h)
 			}
 		}
@@ -114,14 +116,14 @@ func TestHandler(t *testing.T) {
 
 func registry(t *testing.T) *prometheus.Registry {
 	t.Helper()
-	r := prometheus.NewPedanticRegistry() // checks what Describe says
+	r := prometheus.NewPedanticRegistry() // checks the results of Describe
 	if err := r.Register(metrics.Collector()); err != nil {
 		t.Fatal(err)
 	}
 	return r
 }
 
-// TestNames: every figure of every stack has a name in the table; others would be lost on the way.
+// TestNames: the table has a name for every figure of every stack. A figure without a name would be lost.
 func TestNames(t *testing.T) {
 	for _, stack := range []string{"tcp", "tcp;ofi_rxm", "udp;ofi_rxd"} {
 		a, b := pair(t, stack, 3)
@@ -152,10 +154,10 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// TestPath: of a peer over TCP the kernel is asked for the round-trip time.
+// TestPath: for a peer over TCP the figures have the kernel's round-trip time.
 func TestPath(t *testing.T) {
 	if runtime.GOOS != "linux" {
-		t.Skip("only Linux tells of connections")
+		t.Skip("only Linux reports the figures of TCP connections")
 	}
 	a, b := pair(t, "tcp", 3)
 	defer a.Close()

@@ -1,3 +1,4 @@
-// Package workspace runs the tests of the other modules of the workspace, so that "go test ./..." in the root folder runs all tests: the go command's pattern ends at
-// nested modules. "go test work" means the same without it.
+// Package workspace runs the tests of the other modules of the workspace. The go command's pattern ./... ends at
+// nested modules, so "go test ./..." in the root folder would not run them. "go test work" runs the same tests
+// without this package.
 package workspace

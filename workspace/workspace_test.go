@@ -14,12 +14,12 @@ import (
 	"time"
 )
 
-// inside is the variable that is set in the tests that TestWorkspace runs.
+// inside is the variable that TestWorkspace sets for the tests that it runs.
 const inside = "GOFABRIC_WORKSPACE"
 
 const root = ".."
 
-// modules returns the folders of go.work but the root, relative to that.
+// modules returns the folders of go.work except the root, relative to the root.
 func modules(t *testing.T) (list []string) {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(root, "go.work"))
@@ -34,13 +34,14 @@ func modules(t *testing.T) (list []string) {
 	return list
 }
 
-// TestWorkspace runs go test for the other modules, with -short and -race as it has been given them itself. The names of packages that passed are in the log.
+// TestWorkspace runs go test for the other modules, with -short and -race if it was started with them. The log has
+// the names of packages that passed.
 func TestWorkspace(t *testing.T) {
 	if os.Getenv(inside) != "" {
-		t.Skip("it runs inside itself")
+		t.Skip("this is a test that TestWorkspace runs")
 	}
 	if work := strings.TrimSpace(output(t, "env", "GOWORK")); work == "" || work == "off" {
-		t.Skip("there is no workspace")
+		t.Skip("the go command uses no workspace (go env GOWORK)")
 	}
 	noteSources(t)
 	args := []string{"test", "-p", strconv.Itoa(runtime.GOMAXPROCS(0))}
@@ -53,7 +54,8 @@ func TestWorkspace(t *testing.T) {
 	if end, ok := t.Deadline(); ok {
 		args = append(args, "-timeout", time.Until(end).String())
 	}
-	if f := flag.Lookup("test.count"); f != nil && f.Value.String() != "1" { // a count of 1 cannot be told from none
+	// A count of 1 is not distinguishable from the default.
+	if f := flag.Lookup("test.count"); f != nil && f.Value.String() != "1" {
 		args = append(args, "-count", f.Value.String())
 	}
 	for _, m := range modules(t) {
@@ -80,8 +82,8 @@ func output(t *testing.T, args ...string) string {
 	return string(out)
 }
 
-// noteSources looks at all files of the workspace, so that go test's cache forgets the result of TestWorkspace when one has changed. What has not changed is still in the
-// cache of the tests that it runs.
+// noteSources reads all files of the workspace, so that go test's cache forgets the result of TestWorkspace when one
+// of them changes. The tests that it runs have their own cache entries.
 func noteSources(t *testing.T) {
 	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 		if err == nil && d.IsDir() && path != root && strings.HasPrefix(d.Name(), ".") {
@@ -89,7 +91,7 @@ func noteSources(t *testing.T) {
 		}
 		if err == nil && d.Type().IsRegular() {
 			if _, err = os.Stat(path); errors.Is(err, fs.ErrNotExist) {
-				return nil // an editor's, that was there a moment ago
+				return nil // an editor's file that was there a moment ago
 			}
 		}
 		return err

@@ -83,7 +83,8 @@ func TestKeys(t *testing.T) {
 	}
 
 	draws := []uint64{9, 9, 0, core.KeyNotAvail, 10}
-	m = NewMap(core.MRModeProvKey, func() uint64 { d := draws[0]; draws = append(draws[1:], d); return d }, &sync.Mutex{})
+	m = NewMap(core.MRModeProvKey, func() uint64 { d := draws[0]; draws = append(draws[1:], d); return d },
+		&sync.Mutex{})
 	for _, want := range []uint64{9, 10} {
 		if r := reg(t, m, core.MRAttr{IOV: [][]byte{{1}}, Access: remote}); r.Key() != want {
 			t.Error(r.Key(), want)
@@ -148,7 +149,8 @@ func TestVerifyRefuses(t *testing.T) {
 			{core.KeyNotAvail, b, 1, core.AccessRemoteRead, core.ErrInval},
 		} {
 			mem, reg, err := m.Verify(c.key, c.addr, c.length, c.access)
-			if err != c.want || (err == 0) != (reg != nil) || err == 0 && uint64(len(mem)) != c.length || err != 0 && mem != nil {
+			if err != c.want || (err == 0) != (reg != nil) || err == 0 && uint64(len(mem)) != c.length || err != 0 &&
+				mem != nil {
 				t.Errorf("mode %#x %+v: %d bytes %v", mode, c, len(mem), err)
 			}
 		}
@@ -166,7 +168,8 @@ func TestBoundsModel(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		hostile := rapid.OneOf(rapid.Uint64(), rapid.Uint64Range(0, 70), rapid.Uint64Range(math.MaxUint64-70, math.MaxUint64))
+		hostile := rapid.OneOf(rapid.Uint64(), rapid.Uint64Range(0, 70),
+			rapid.Uint64Range(math.MaxUint64-70, math.MaxUint64))
 		addr, length := r.Base()+hostile.Draw(t, "addr"), hostile.Draw(t, "length")
 		size := uint64(to - from)
 		off := addr - r.Base()
@@ -179,7 +182,8 @@ func TestBoundsModel(t *testing.T) {
 			mem[i] = 1
 		}
 		for i, b := range all {
-			if inside := want && uint64(i) >= uint64(from)+off && uint64(i) < uint64(from)+off+length; (b == 1) != inside {
+			if inside := want && uint64(i) >= uint64(from)+off &&
+				uint64(i) < uint64(from)+off+length; (b == 1) != inside {
 				t.Fatal("byte", i, "touched:", b == 1)
 			}
 		}
@@ -248,7 +252,8 @@ func TestBindCounter(t *testing.T) {
 	if err := r.Bind(d, core.BindRemoteRead); err != nil {
 		t.Fatal(err)
 	}
-	if r.WriteCounter() != core.CounterDriver(c) || r.ReadCounter() != core.CounterDriver(d) || c.refs != 1 || d.refs != 1 {
+	if r.WriteCounter() != core.CounterDriver(c) || r.ReadCounter() != core.CounterDriver(d) || c.refs != 1 ||
+		d.refs != 1 {
 		t.Error(r.WriteCounter(), r.ReadCounter(), c.refs, d.refs)
 	}
 	wantErr(t, r.Bind(&endpoint{}, 0), core.ErrNoSys)
@@ -270,7 +275,8 @@ func TestEnable(t *testing.T) {
 		}
 	}
 	verify(core.ErrInval)
-	if _, err := m.Reg(&core.MRAttr{IOV: [][]byte{{1}}, Access: remote, RequestedKey: 4}); !errors.Is(err, core.ErrNoKey) {
+	if _, err := m.Reg(&core.MRAttr{IOV: [][]byte{{1}}, Access: remote, RequestedKey: 4}); !errors.Is(err,
+		core.ErrNoKey) {
 		t.Error("the key of a region that is not enabled yet is free:", err)
 	}
 	wantErr(t, r.Enable(), core.ErrOpBadState)
@@ -304,7 +310,7 @@ func TestEnable(t *testing.T) {
 	}
 	verify(0)
 	r.Close()
-	reg(t, m, core.MRAttr{IOV: [][]byte{{1}}, Access: remote, RequestedKey: 4}) // counts nothing: no need to enable it
+	reg(t, m, core.MRAttr{IOV: [][]byte{{1}}, Access: remote, RequestedKey: 4}) // usable without Enable, as it has no MRRMAEvent
 	verify(0)
 }
 

@@ -1,4 +1,4 @@
-// Every operation on every type, against slow and simple arithmetic.
+// This file tests every operation on every type against slow and simple arithmetic.
 
 package atomics
 
@@ -13,9 +13,10 @@ import (
 	"testing"
 )
 
-var types = []Datatype{Int8, Uint8, Int16, Uint16, Int32, Uint32, Int64, Uint64, Float, Double, FloatComplex, DoubleComplex, Int128, Uint128, Float16, BFloat16, Float8E4M3, Float8E5M2}
+var types = []Datatype{Int8, Uint8, Int16, Uint16, Int32, Uint32, Int64, Uint64, Float, Double, FloatComplex,
+	DoubleComplex, Int128, Uint128, Float16, BFloat16, Float8E4M3, Float8E5M2}
 
-var le = binary.LittleEndian // byte order of the machines that run the tests
+var le = binary.LittleEndian // byte order of the machines that run these tests
 
 // plainInt executes op on one integer.
 func plainInt(op Op, dt Datatype, d, s, c []byte) []byte {
@@ -99,10 +100,11 @@ func plainInt(op Op, dt Datatype, d, s, c []byte) []byte {
 	return out
 }
 
-// realFormat describes a floating-point type by its parts only.
+// realFormat describes the parts of a floating-point type.
 type realFormat struct{ exp, man, bias int }
 
-var realFormats = map[Datatype]realFormat{Float: {8, 23, 127}, Double: {11, 52, 1023}, Float16: {5, 10, 15}, BFloat16: {8, 7, 127}, Float8E4M3: {4, 3, 7}, Float8E5M2: {5, 2, 15}}
+var realFormats = map[Datatype]realFormat{Float: {8, 23, 127}, Double: {11, 52, 1023}, Float16: {5, 10, 15},
+	BFloat16: {8, 7, 127}, Float8E4M3: {4, 3, 7}, Float8E5M2: {5, 2, 15}}
 
 // value returns the number with a code.
 func (f realFormat) value(dt Datatype, code uint64) float64 {
@@ -130,7 +132,7 @@ func code(b []byte) uint64 {
 	return le.Uint64(w[:])
 }
 
-// plainReal returns what one floating-point number should become: a value, or one of the operands bit by bit.
+// plainReal returns the expected result for one floating-point number: a value, or one of the operands bit by bit.
 func plainReal(op Op, dt Datatype, d, s, c []byte) (v float64, exact []byte) {
 	f := realFormats[dt]
 	x, y := f.value(dt, code(d)), f.value(dt, code(s))
@@ -194,7 +196,7 @@ func nearest(dt Datatype, v float64) uint64 {
 	}
 	c := uint64(sort.Search(1<<(f.exp+f.man), func(c int) bool { return !(f.value(dt, uint64(c)) <= v) }))
 	if c == 1<<(f.exp+f.man) || math.IsInf(v, 0) && dt != Float8E4M3 {
-		c = 1<<(f.exp+f.man) - 1<<f.man + 1 // behind the infinity
+		c = 1<<(f.exp+f.man) - 1<<f.man + 1 // after infinity
 	}
 	below := f.value(dt, c-1)
 	if math.IsInf(below, 0) {
@@ -202,7 +204,7 @@ func nearest(dt Datatype, v float64) uint64 {
 	}
 	above := f.value(dt, c)
 	if math.IsNaN(above) || math.IsInf(above, 0) {
-		above = 2*below - f.value(dt, c-2) // the next number if there were one
+		above = 2*below - f.value(dt, c-2) // the value of the next code, if it were a number
 	}
 	if half := (below + above) / 2; v < half || v == half && c%2 == 1 {
 		c--
@@ -234,9 +236,9 @@ func operands(r *rand.Rand, dt Datatype, n int) []byte {
 			}
 		case 3:
 			clear(e)
-			e[part-1] = 0x80 // the least integer, -0
+			e[part-1] = 0x80 // the lowest integer, -0
 		case 4:
-			if part >= 4 && !isInt(dt) { // numbers of similar size
+			if part >= 4 && !isInt(dt) { // numbers of similar magnitude
 				v := float64(r.IntN(9)-4) / 2
 				if part == 4 {
 					le.PutUint32(e, math.Float32bits(float32(v)))
@@ -290,7 +292,8 @@ func number(dt Datatype, b []byte) (re, im float64) {
 
 // closeTo ignores the last bits: a fused multiply-add is rounded differently.
 func closeTo(dt Datatype, got, want, size float64) bool {
-	if math.IsNaN(got) || math.IsNaN(want) || math.IsInf(got, 0) || math.IsInf(want, 0) || math.IsInf(size, 0) || math.IsNaN(size) || size > 1e38 && dt == FloatComplex {
+	if math.IsNaN(got) || math.IsNaN(want) || math.IsInf(got, 0) || math.IsInf(want, 0) || math.IsInf(size, 0) ||
+		math.IsNaN(size) || size > 1e38 && dt == FloatComplex {
 		return true
 	}
 	eps := 1e-14
@@ -331,13 +334,14 @@ func checkComplex(op Op, dt Datatype, was, got, s, c []byte) error {
 			exact = s
 		}
 	}
-	if exact != nil && !bytes.Equal(got, exact) || exact == nil && (!closeTo(dt, g, re, size) || !closeTo(dt, h, im, size)) {
+	if exact != nil && !bytes.Equal(got, exact) || exact == nil &&
+		(!closeTo(dt, g, re, size) || !closeTo(dt, h, im, size)) {
 		return fmt.Errorf("got %v %v, want %v %v %x", g, h, re, im, exact)
 	}
 	return nil
 }
 
-// shifted returns a copy of b at an address n bytes off.
+// shifted returns a copy of b whose address is n bytes after an aligned one.
 func shifted(b []byte, n int) []byte {
 	return append(make([]byte, n, n+len(b)), b...)[n:]
 }
@@ -353,8 +357,9 @@ func TestAgainstPlain(t *testing.T) {
 				}
 				for off := range 3 {
 					was := operands(r, dt, n)
-					target, s, c, result := shifted(was, off), shifted(operands(r, dt, n), off/2), shifted(operands(r, dt, n), off), make([]byte, n*size)
-					copy(c[:n/3*size], was) // some comparisons hold
+					target, s, c, result := shifted(was, off), shifted(operands(r, dt, n), off/2),
+						shifted(operands(r, dt, n), off), make([]byte, n*size)
+					copy(c[:n/3*size], was) // some comparisons are true
 					copy(s[n*size/2:n*size/2+3*size], was[n*size/2:])
 					var err error
 					switch k {
@@ -382,7 +387,8 @@ func TestAgainstPlain(t *testing.T) {
 							err = checkElement(op, dt, was[at:at+size], target[at:at+size], s[at:at+size], ce)
 						}
 						if err != nil {
-							t.Fatalf("type %d op %d kind %d: %x and %x (%x): %v", dt, op, k, was[at:at+size], s[at:at+size], ce, err)
+							t.Fatalf("type %d op %d kind %d: %x and %x (%x): %v", dt, op, k, was[at:at+size],
+								s[at:at+size], ce, err)
 						}
 					}
 				}
@@ -391,9 +397,10 @@ func TestAgainstPlain(t *testing.T) {
 	}
 }
 
-// TestValid has the rules of fi_atomic(3) and of native's util_atomic.c, written out.
+// TestValid checks the rules of fi_atomic(3) and of native's util_atomic.c.
 func TestValid(t *testing.T) {
-	reals := map[Datatype]bool{Float: true, Double: true, LongDouble: true, Float16: true, BFloat16: true, Float8E4M3: true, Float8E5M2: true}
+	reals := map[Datatype]bool{Float: true, Double: true, LongDouble: true, Float16: true, BFloat16: true,
+		Float8E4M3: true, Float8E5M2: true}
 	base := []Op{Min, Max, Sum, Prod, LOr, LAnd, BOr, BAnd, LXor, BXor, Write, Diff}
 	swap := []Op{CSwap, CSwapNE, CSwapLE, CSwapLT, CSwapGE, CSwapGT, MSwap}
 	in := func(ops []Op, op Op) bool { return bytes.IndexByte(raw8(ops), byte(op)) >= 0 }
@@ -407,7 +414,8 @@ func TestValid(t *testing.T) {
 			case reals[dt]:
 				ok = ok && !in([]Op{BOr, BAnd, BXor, MSwap}, op)
 			}
-			for k, want := range map[Kind]bool{Base: ok && in(base, op), FetchKind: ok && (in(base, op) || op == Read), CompareKind: ok && in(swap, op), 3: false} {
+			for k, want := range map[Kind]bool{Base: ok && in(base, op), FetchKind: ok && (in(base, op) || op == Read),
+				CompareKind: ok && in(swap, op), 3: false} {
 				if got := Valid(k, dt, op); got != want {
 					t.Errorf("Valid(%d, type %d, op %d) = %v", k, dt, op, got)
 				}
@@ -424,14 +432,14 @@ func raw8[T ~uint8](v []T) []byte {
 	return b
 }
 
-// TestSmallFormats checks that all numbers of the small types are encoded to themselves, and that others are
-// rounded to the nearest.
+// TestSmallFormats: every number of a small type is encoded to itself, and other numbers are rounded to the nearest.
 func TestSmallFormats(t *testing.T) {
 	for dt := Float16; dt <= Float8E5M2; dt++ {
 		f, rf := &smallFormats[dt-Float16], realFormats[dt]
 		for c := range uint32(1) << (8 * f.size) {
 			v := f.decode(c)
-			if want := rf.value(dt, uint64(c)); float64(v) != want && !math.IsNaN(want) || math.IsNaN(want) != math.IsNaN(float64(v)) {
+			if want := rf.value(dt, uint64(c)); float64(v) != want && !math.IsNaN(want) ||
+				math.IsNaN(want) != math.IsNaN(float64(v)) {
 				t.Fatalf("type %d code %x: %v, want %v", dt, c, v, want)
 			}
 			if got := f.encode(v); got != c && v == v {
@@ -456,22 +464,25 @@ func TestSmallFormats(t *testing.T) {
 func TestRefused(t *testing.T) {
 	a, b, c := make([]byte, 8), make([]byte, 8), make([]byte, 9)
 	for i, got := range []error{
-		Apply(Uint64, Read, a, b), Apply(99, Sum, a, b), Apply(Double, BOr, a, b), Fetch(Uint64, CSwap, a, b, a), Compare(Uint64, Sum, a, b, a, a), Apply(200, 200, a, b),
+		Apply(Uint64, Read, a, b), Apply(99, Sum, a, b), Apply(Double, BOr, a, b), Fetch(Uint64, CSwap, a, b, a),
+		Compare(Uint64, Sum, a, b, a, a), Apply(200, 200, a, b),
 	} {
 		if got != ErrOp {
 			t.Errorf("%d: %v", i, got)
 		}
 	}
 	for i, got := range []error{
-		Apply(Uint64, Sum, a, c), Apply(Uint64, Sum, c, c), Fetch(Uint64, Read, a, nil, c), Fetch(Uint64, Sum, a, nil, b), Fetch(Uint8, Sum, a, c, a),
-		Compare(Uint8, CSwap, a, b, c, a), Compare(Uint8, CSwap, a, c, b, a), Compare(Uint8, CSwap, a, b, b, c), Compare(Uint16, MSwap, c, c, c, c),
+		Apply(Uint64, Sum, a, c), Apply(Uint64, Sum, c, c), Fetch(Uint64, Read, a, nil, c),
+		Fetch(Uint64, Sum, a, nil, b), Fetch(Uint8, Sum, a, c, a),
+		Compare(Uint8, CSwap, a, b, c, a), Compare(Uint8, CSwap, a, c, b, a), Compare(Uint8, CSwap, a, b, b, c),
+		Compare(Uint16, MSwap, c, c, c, c),
 	} {
 		if got != ErrSize {
 			t.Errorf("%d: %v", i, got)
 		}
 	}
 	if Apply(Uint64, Sum, nil, nil) != nil || Fetch(Double, Read, a, nil, b) != nil {
-		t.Error("nothing, and a read, are fine")
+		t.Error("no operand, and a read, must be valid")
 	}
 }
 
@@ -480,7 +491,8 @@ func TestNoAllocs(t *testing.T) {
 	for off := range 2 {
 		d, s, c, res := mem[off:1024+off], mem[1024:2048], mem[2048:3072], mem[3072:4096]
 		for _, dt := range append(types, LongDouble, LongDoubleComplex) {
-			if n := testing.AllocsPerRun(10, func() { _, _, _ = Apply(dt, Sum, d, s), Fetch(dt, LXor, d, s, res), Compare(dt, CSwapNE, d, s, c, res) }); n != 0 {
+			if n := testing.AllocsPerRun(10,
+				func() { _, _, _ = Apply(dt, Sum, d, s), Fetch(dt, LXor, d, s, res), Compare(dt, CSwapNE, d, s, c, res) }); n != 0 {
 				t.Errorf("type %d: %v allocations", dt, n)
 			}
 		}

@@ -16,7 +16,8 @@ func (x longDouble) big() *big.Float {
 	return f
 }
 
-// Sums and products of numbers at all distances, many of which cancel or end in a tie, are rounded to the nearest.
+// TestExtended: sums and products are rounded to the nearest number, also if operands differ in magnitude, cancel, or
+// end in a tie.
 func TestExtended(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 6))
 	mantissa := func() uint64 {
@@ -52,7 +53,7 @@ func TestExtended(t *testing.T) {
 	}
 }
 
-// No operation except Write changes the padding.
+// TestExtendedPadding: no operation except Write changes the padding.
 func TestExtendedPadding(t *testing.T) {
 	for op := range numOps {
 		d, s, c := make([]byte, 2*extSize), make([]byte, 2*extSize), make([]byte, 2*extSize)

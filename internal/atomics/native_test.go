@@ -1,6 +1,6 @@
 package atomics
 
-// Every operation that native has, against the results of a C compiler (testdata/native.c).
+// This file compares every operation that native has with the results of a C compiler (testdata/native.c).
 
 import (
 	"bufio"
@@ -29,7 +29,7 @@ func isNaN(dt Datatype, b []byte) bool {
 	return false
 }
 
-// sameNumbers compares element by element. It ignores padding, and takes all NaNs for equal.
+// sameNumbers compares element by element. It ignores padding, and all NaNs are equal.
 func sameNumbers(t *testing.T, dt Datatype, op Op, got, want, target, operand []byte) {
 	part := Size(dt)
 	if isComplex(dt) {
@@ -43,7 +43,8 @@ func sameNumbers(t *testing.T, dt Datatype, op Op, got, want, target, operand []
 	for at := 0; at < len(want) && bad < 5; at += part {
 		g, w := got[at:at+used], want[at:at+used]
 		if !bytes.Equal(g, w) && !(isNaN(dt, g) && isNaN(dt, w)) {
-			t.Errorf("type %d op %d: %x with %x gives %x, in C %x", dt, op, target[at:at+used], operand[at:at+used], g, w)
+			t.Errorf("type %d op %d: %x with %x gives %x, in C %x", dt, op, target[at:at+used],
+				operand[at:at+used], g, w)
 			bad++
 		}
 	}

@@ -1,8 +1,9 @@
-// Package authkey proves the knowledge of an authorization key (fi_endpoint(3), auth_key) without telling it: two ends that have drawn a random number each
-// show each other a keyed hash of both. Who listens learns nothing that opens another connection. Who connects may try guesses at home against the answer that
-// he got, so that a key should be as hard to guess as any (16 random bytes).
+// Package authkey proves that both ends of a connection have the same authorization key (fi_endpoint(3), auth_key),
+// without sending it. Each end draws a random number, and sends a keyed hash of both numbers. An eavesdropper learns
+// nothing that opens another connection. A process that connects may test guesses offline against the answer that it
+// got. So a key should be as hard to guess as any (16 random bytes).
 //
-// It says who may meet. What they say to each other afterwards is neither encrypted nor signed.
+// The proof decides only which ends connect. Their data is neither encrypted nor signed.
 package authkey
 
 import (
@@ -11,13 +12,14 @@ import (
 	"encoding/binary"
 )
 
-// Key is an authorization key. A nil Key is that of an endpoint without one.
+// Key is an authorization key. A nil Key belongs to an endpoint without a key.
 type Key struct {
 	raw string
-	mac [sha256.Size]byte // what keys the hash: HMAC itself takes no difference between a key and the same with zeros behind it
+	// HMAC itself treats a key like the same key with zeros after it, so mac is a hash of the key.
+	mac [sha256.Size]byte // key of the hash
 }
 
-// New makes a Key of the bytes that the application gave; nil if there are none.
+// New makes a Key from the application's bytes. It returns nil if there are none.
 func New(raw []byte) *Key {
 	if len(raw) == 0 {
 		return nil
@@ -25,7 +27,7 @@ func New(raw []byte) *Key {
 	return &Key{string(raw), sha256.Sum256(raw)}
 }
 
-// Text is the key's bytes, "" of nil.
+// Text returns the key's bytes, or "" for nil.
 func (k *Key) Text() string {
 	if k == nil {
 		return ""
@@ -36,10 +38,11 @@ func (k *Key) Text() string {
 // ProofLen is the length of a proof in bytes.
 const ProofLen = 16
 
-// Proof is what one end shows the other: HMAC-SHA-256, cut to 128 bits (RFC 2104, section 5).
+// Proof is what an end sends to the other: HMAC-SHA-256, truncated to 128 bits (RFC 2104, section 5).
 type Proof [ProofLen]byte
 
-// Prove makes the proof of the end with a role in a protocol, both named by label, for what the two ends have said so far: numbers, then a text of any length.
+// Prove returns the proof of one end. label names the protocol and the role of the end. numbers and text are what the
+// two ends have exchanged so far.
 func (k *Key) Prove(label string, numbers []uint64, text []byte) Proof {
 	h := hmac.New(sha256.New, k.mac[:])
 	h.Write(append([]byte(label), 0))
@@ -55,5 +58,5 @@ func (k *Key) Prove(label string, numbers []uint64, text []byte) Proof {
 	return Proof(h.Sum(sum[:0])[:ProofLen])
 }
 
-// Is compares p with what a peer sent, in a time that does not depend on where they differ.
+// Is compares p with a peer's proof, in a time that does not depend on their differences.
 func (p Proof) Is(b []byte) bool { return hmac.Equal(p[:], b) }

@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// TestProve checks that all that goes into a proof counts, and one value, which other implementations must get as well.
+// TestProve checks that a proof depends on all its inputs, and has one value that other implementations must get as
+// well.
 func TestProve(t *testing.T) {
 	k := New([]byte("key"))
 	base := k.Prove("label", []uint64{1, 2}, []byte("text"))
@@ -19,23 +20,23 @@ func TestProve(t *testing.T) {
 		"text":   k.Prove("label", []uint64{1, 2}, []byte("texu")),
 	} {
 		if p == base || p.Is(base[:]) {
-			t.Errorf("another %s gives the same proof", name)
+			t.Errorf("the proof does not depend on the %s", name)
 		}
 	}
 	if again := k.Prove("label", []uint64{1, 2}, []byte("text")); !again.Is(base[:]) {
-		t.Error("the same gives another proof")
+		t.Error("equal inputs give another proof")
 	}
 	if base.Is(base[:ProofLen-1]) || base.Is(nil) {
-		t.Error("a part of a proof is taken for all of it")
+		t.Error("a part of a proof was accepted")
 	}
 	if got, want := hex.EncodeToString(base[:]), "24a6e30439bfeaecc52da5175028c07f"; got != want {
 		t.Errorf("proof %s, want %s", got, want)
 	}
 }
 
-// TestNone checks that no bytes are no key.
+// TestNone checks that a key without bytes counts as no key.
 func TestNone(t *testing.T) {
 	if New(nil) != nil || New([]byte{}) != nil || (*Key)(nil).Text() != "" {
-		t.Error("an empty key is one")
+		t.Error("an empty key counts as a key")
 	}
 }

@@ -2,10 +2,10 @@ package batch
 
 import "gofabric/internal/mono"
 
-// testHost is a domain whose clock the test moves, and whose timer the test runs.
+// testHost is a domain with a virtual clock and timer, which the test controls.
 type testHost struct {
 	now     mono.Time
-	clock   int       // readings
+	clock   int       // number of readings
 	timer   mono.Time // 0: not set
 	polled  bool
 	noTimer bool
@@ -24,7 +24,7 @@ func (h *testHost) WakeIn(now mono.Time, ns int64) bool {
 
 func (h *testHost) Polled() bool { return h.polled }
 
-// testDriver is a driver with one stream, whose messages are counted.
+// testDriver is a driver with one stream. It counts its messages.
 type testDriver struct {
 	s      *Scheduler
 	h      *testHost
@@ -32,8 +32,8 @@ type testDriver struct {
 	queued int
 	sent   int
 	oldest mono.Time // when the first of queued was posted
-	worst  mono.Time // the longest that a message has waited
-	cost   mono.Time // of transmitting
+	worst  mono.Time // the longest time that a message has waited
+	cost   mono.Time // duration of a transmission
 	doing  func()
 }
 
@@ -45,10 +45,10 @@ func newDriver() *testDriver {
 	return d
 }
 
-// another is a further driver of the same domain.
+// another returns a further driver of the same domain.
 func (d *testDriver) another() *testDriver { return &testDriver{s: d.s, h: d.h} }
 
-// post posts a message, and says whether it left at once.
+// post posts a message, and reports whether it left at once.
 func (d *testDriver) post(more bool) bool {
 	if d.b.Admits(d.s, d.queued) {
 		d.queued++
@@ -89,7 +89,7 @@ func (d *testDriver) pass() {
 	d.s.Flush(true)
 }
 
-// burst posts n messages, which take a microsecond each, and says how many left at once.
+// burst posts n messages, one per microsecond, and returns the number of those that left at once.
 func (d *testDriver) burst(n int) (left int) {
 	for range n {
 		if d.post(false) {

@@ -6,9 +6,9 @@ import (
 	"gofabric/internal/mono"
 )
 
-// The numbers of rules are those of docs/decisions/0003-staging-and-the-first-post.md.
+// docs/decisions/0003-staging-and-the-first-post.md numbers the rules.
 
-// warm returns a driver that has transmitted just now: no pause goes before what is posted next.
+// warm returns a driver that has just transmitted, so that the next post does not follow a pause.
 func warm() *testDriver {
 	d := newDriver()
 	d.burst(2)
@@ -17,7 +17,8 @@ func warm() *testDriver {
 	return d
 }
 
-// Rule 1: the first post after a pass leaves at once, unless eight or more came between the passes before.
+// TestFirstPost checks rule 1: the first post after a pass leaves at once, unless there were eight or more posts
+// between the two passes before.
 func TestFirstPost(t *testing.T) {
 	for _, c := range []struct {
 		before int
@@ -35,11 +36,12 @@ func TestFirstPost(t *testing.T) {
 	}
 }
 
-// Rule 2: what follows, and what the application says is followed, waits for the next pass.
+// TestMore checks rule 2: a message waits for the next pass if it follows another one, or if the application says
+// that another one follows.
 func TestMore(t *testing.T) {
 	d := warm()
 	if d.post(true) {
-		t.Error("a message that another follows leaves at once")
+		t.Error("a message with another one to follow leaves at once")
 	}
 	if d.post(false) {
 		t.Error("the message after it leaves at once")
@@ -49,11 +51,11 @@ func TestMore(t *testing.T) {
 	}
 }
 
-// Rule 3: they leave when enough wait, or with the timer.
+// TestEnough checks rule 3: waiting messages leave when there are enough of them, or with the timer.
 func TestEnough(t *testing.T) {
 	d := warm()
 	d.burst(1)
-	for i := range testLimits.Copied + 1 { // one joins when just too few wait
+	for i := range testLimits.Copied + 1 { // one message joins the last ones
 		left := d.post(false)
 		if want := i == testLimits.Copied; left != want {
 			t.Fatalf("post %d leaves at once: %v, want %v", i, left, want)
@@ -61,7 +63,7 @@ func TestEnough(t *testing.T) {
 	}
 	d.b = Stream{}
 	if !d.b.Posted(d.s, d, &testLimits, 150, true, false) || !d.b.Posted(d.s, d, &testLimits, 50, false, false) {
-		t.Error("too much waits")
+		t.Error("lent bytes beyond the limit wait")
 	}
 	d.burst(1)
 	d.h.now += 1000
@@ -75,11 +77,11 @@ func TestTimer(t *testing.T) {
 	d.burst(1)
 	d.post(false)
 	if d.h.timer != d.h.now+Delay {
-		t.Fatalf("the timer comes in %d ns, want %d", d.h.timer-d.h.now, Delay)
+		t.Fatalf("the timer is set to %d ns, want %d", d.h.timer-d.h.now, Delay)
 	}
 	d.s.Expired(d.h.now + Delay/4)
 	if d.queued != 1 {
-		t.Error("a timer for something else sends what has just been posted")
+		t.Error("a timer that was set for another purpose sends a message that was just posted")
 	}
 	d.h.now = d.h.timer
 	d.s.Expired(d.h.now)
@@ -89,11 +91,11 @@ func TestTimer(t *testing.T) {
 	d.h.noTimer = true
 	d.burst(1)
 	if !d.post(false) {
-		t.Error("a post waits though there is no timer")
+		t.Error("a post waits although there is no timer")
 	}
 }
 
-// Rule 4: a post that comes after a pause leaves at once, though others went before it since the last pass.
+// TestPause checks rule 4: a post after a pause leaves at once, although others left before it since the last pass.
 func TestPause(t *testing.T) {
 	d := newDriver()
 	d.burst(3)
@@ -111,7 +113,8 @@ func TestPause(t *testing.T) {
 	}
 }
 
-// Rule 5: the timer is left out for an application that has come in time for long enough, and only then.
+// TestTrust checks rule 5: the timer is not set for an application whose passes were in time for long enough, and
+// only for such an application.
 func TestTrust(t *testing.T) {
 	d := newDriver()
 	rounds := 0
@@ -128,12 +131,12 @@ func TestTrust(t *testing.T) {
 	}
 	d.h.polled = false
 	if d.burst(10); d.h.timer == 0 {
-		t.Error("no timer though no tick would notice that the application has stopped")
+		t.Error("no timer, although no tick would notice that the application has stopped")
 	}
 	d.pass()
 	d.h.polled, d.h.timer = true, 0
 	if d.burst(10); d.h.timer != 0 {
-		t.Error("a timer though the application is trusted")
+		t.Error("a timer, although the application is trusted")
 	}
 	d.h.now += 2 * Delay
 	d.s.Flush(false) // the tick
@@ -149,8 +152,8 @@ func TestTrust(t *testing.T) {
 	}
 }
 
-// Rule 6: after a late flush the first four posts after a pause leave at once, and those behind them with a post that
-// finds them waiting for too long.
+// TestAway checks rule 6: after a late flush the first four posts after a pause leave at once. Later ones leave with
+// a post that finds that they have waited for too long.
 func TestAway(t *testing.T) {
 	d := warm()
 	d.burst(3)
@@ -159,7 +162,7 @@ func TestAway(t *testing.T) {
 	if !d.s.Away() {
 		t.Fatal("not away")
 	}
-	if got := d.burst(10); got != lateBurst+1 { // and the first after a pass
+	if got := d.burst(10); got != lateBurst+1 { // 1: the first after a pass
 		t.Errorf("%d of ten posts leave at once, want %d", got, lateBurst+1)
 	}
 	d.h.now += Delay
@@ -172,12 +175,12 @@ func TestAway(t *testing.T) {
 	}
 }
 
-// Rule 7: what the system takes to transmit is neither a pause nor a wait.
+// TestSlowSystem checks rule 7: the time that the system takes to transmit is neither a pause nor a wait.
 func TestSlowSystem(t *testing.T) {
 	d := warm()
 	d.burst(1)
 	d.cost = 4 * Delay
-	d.burst(testLimits.Copied + 3) // one transmission within it
+	d.burst(testLimits.Copied + 3) // one transmission during the burst
 	if d.queued == 0 {
 		t.Fatal("nothing waits")
 	}
@@ -188,7 +191,7 @@ func TestSlowSystem(t *testing.T) {
 	d.h.now += 2 * Delay
 	d.burst(5)
 	d.h.now += 2 * Delay
-	d.pass() // late, and slow
+	d.pass() // late and slow
 	if !d.s.Away() {
 		t.Fatal("not away")
 	}
@@ -198,7 +201,7 @@ func TestSlowSystem(t *testing.T) {
 	}
 }
 
-// Another stream that waits all the while keeps the time that it waits since.
+// TestSlowSystemOther: the time during which another stream has waited continues to count.
 func TestSlowSystemOther(t *testing.T) {
 	d := warm()
 	other := d.another()
@@ -213,7 +216,7 @@ func TestSlowSystemOther(t *testing.T) {
 
 func TestAnswer(t *testing.T) {
 	d := newDriver()
-	d.h.noTimer = true // does not refuse
+	d.h.noTimer = true // not reset by a refusal
 	d.b.Answer(d.s, d)
 	d.b.Answer(d.s, d)
 	if len(d.s.waiting) != 1 {
@@ -224,7 +227,7 @@ func TestAnswer(t *testing.T) {
 	}
 }
 
-// Streams may go away at any time, also within a flush.
+// TestForget: streams may be removed at any time, even during a flush.
 func TestForget(t *testing.T) {
 	a := newDriver()
 	b, c, d := a.another(), a.another(), a.another()
@@ -241,8 +244,8 @@ func TestForget(t *testing.T) {
 	}
 }
 
-// What a flush posts to a layer below leaves with the same flush, also if a post asks for one meanwhile. If it were
-// forgotten, its stream would wait for ever.
+// TestFlushWithinFlush: messages that a flush posts to a layer below leave with the same flush, even if a post asks
+// for a flush in the meantime. A stream that was forgotten would wait for ever.
 func TestFlushWithinFlush(t *testing.T) {
 	above := newDriver()
 	below, other := above.another(), above.another()
@@ -261,7 +264,7 @@ func TestFlushWithinFlush(t *testing.T) {
 	}
 }
 
-// Messages that join the one before are posts, too: the next burst is expected to be as long.
+// TestJoined: messages that join the one before count as posts, so the next burst is expected to be as long.
 func TestJoined(t *testing.T) {
 	d := warm()
 	d.burst(1)
@@ -272,14 +275,14 @@ func TestJoined(t *testing.T) {
 		t.Error("the first post after a burst of twelve leaves at once")
 	}
 	if !d.b.Admits(d.s, 1) || d.b.Admits(d.s, testLimits.Copied) {
-		t.Error("a waiting stream admits messages as long as few bytes wait")
+		t.Error("a waiting stream must admit messages, and only while few bytes wait")
 	}
 	if d.pass(); d.b.Admits(d.s, 1) {
 		t.Error("a stream that does not wait admits messages")
 	}
 }
 
-// A burst to a trusted application reads the clock once, and not for each post.
+// TestClock: a burst of a trusted application reads the clock once, and not for each post.
 func TestClock(t *testing.T) {
 	d := newDriver()
 	for range trustAfter + 1 {

@@ -8,13 +8,13 @@ import (
 	"gofabric/internal/mono"
 )
 
-var seeds = flag.Uint64("seeds", 300, "how many random schedules to simulate")
+var seeds = flag.Uint64("seeds", 300, "number of random schedules to simulate")
 
-// tick is how often the host of the simulation looks whether the application makes passes, ns (internal/progress).
+// tick is the interval in which the simulated host checks that the application makes passes, ns (internal/progress).
 const tick = 4e6
 
-// TestSimulation lets applications of all rhythms post to three streams of a domain. Whatever they do, no message is
-// lost, none waits longer than the timer or the tick allows, and none waits over a pass.
+// TestSimulation: applications with different rhythms post to three streams of a domain. No message is lost, none
+// waits longer than the timer or the tick allows, and none waits beyond a pass.
 func TestSimulation(t *testing.T) {
 	for seed := range *seeds {
 		simulate(t, seed)
@@ -30,7 +30,7 @@ func simulate(t *testing.T, seed uint64) {
 	all := []*testDriver{d, d.another(), d.another()}
 	posted := 0
 	nextTick := d.h.now + tick
-	// run lets time pass, with the timer and the tick.
+	// run advances the time, and executes the timer and the tick.
 	run := func(ns mono.Time) {
 		end := d.h.now + ns
 		for {
@@ -68,12 +68,12 @@ func simulate(t *testing.T, seed uint64) {
 		}
 		switch rnd.IntN(6) {
 		case 0:
-			run(mono.Time(rnd.IntN(10 * Delay))) // computes
+			run(mono.Time(rnd.IntN(10 * Delay))) // the application computes
 		case 1:
 			x := all[rnd.IntN(3)]
 			x.b.Answer(d.s, x)
 		case 2:
-			d.s.Flush(true) // reads the last entry of a queue
+			d.s.Flush(true) // the application reads the last entry of a queue
 			if d.s.Returned(); d.s.Waiting() {
 				t.Error("something waits after a flush")
 			}
@@ -81,7 +81,7 @@ func simulate(t *testing.T, seed uint64) {
 			d.pass()
 			for i, x := range all {
 				if x.queued > 0 || x.b.Waiting() {
-					t.Errorf("stream %d waits over a pass", i)
+					t.Errorf("stream %d waits beyond a pass", i)
 				}
 			}
 		}

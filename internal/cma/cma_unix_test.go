@@ -105,7 +105,7 @@ func copier(t *testing.T) Copier {
 	return Copier{}
 }
 
-// own returns ranges of this process.
+// own returns address ranges in this process.
 func own(parts ...[]byte) (from []wire.RMAIov) {
 	for _, b := range parts {
 		from = append(from, wire.RMAIov{Addr: Copier{}.Address(b), Len: uint64(len(b))})
@@ -119,7 +119,8 @@ func TestOwnMemory(t *testing.T) {
 	challenge := [engine.SealLen]byte{9, 8, 7, 6, 5, 4, 3, 2}
 	seals := p.NewSeals()
 	number, at := seals.Set(200, &challenge)
-	l := engine.CMARequest{PID: uint32(os.Getpid()), Seal: wire.Seal(&challenge, number), SealAt: at, From: own(src[5:65], src[500:540]), Into: [][]byte{dst[:10], dst[10:]}}
+	l := engine.CMARequest{PID: uint32(os.Getpid()), Seal: wire.Seal(&challenge, number), SealAt: at,
+		From: own(src[5:65], src[500:540]), Into: [][]byte{dst[:10], dst[10:]}}
 	if got := p.Copy(&l); got != engine.Copied {
 		t.Fatal("reading this process' own memory failed: ", got)
 	}
@@ -132,7 +133,8 @@ func TestOwnMemory(t *testing.T) {
 	}{
 		"another challenge": {func(l *engine.CMARequest) { l.Seal[0]++ }, engine.Unsealed},
 		"another number":    {func(l *engine.CMARequest) { l.Seal[8]++ }, engine.Unsealed},
-		"no such memory":    {func(l *engine.CMARequest) { l.From = []wire.RMAIov{{Addr: 8, Len: 100}} }, engine.Unreadable},
+		"no such memory": {func(l *engine.CMARequest) { l.From = []wire.RMAIov{{Addr: 8, Len: 100}} },
+			engine.Unreadable},
 		"no such memory, and broken": {func(l *engine.CMARequest) {
 			l.Seal[8]++
 			l.From = []wire.RMAIov{{Addr: 8, Len: 100}}
@@ -157,7 +159,7 @@ func TestOwnMemory(t *testing.T) {
 		t.Errorf("number %d after %d, at %#x after %#x", again, number, at2, at)
 	}
 	if got := p.Copy(&l); got != engine.Unsealed {
-		t.Errorf("the seal of another message was taken: %v", got)
+		t.Errorf("the seal of another message was accepted: %v", got)
 	}
 	l.Seal = wire.Seal(&challenge, again)
 	if got := p.Copy(&l); got != engine.Copied {
@@ -244,7 +246,8 @@ func (c *child) tell(word string) {
 		c.t.Fatalf("%q: %v", line, err)
 	}
 	n := uint64(len(payload()))
-	c.l = engine.CMARequest{PID: uint32(c.cmd.Process.Pid), Seal: wire.Seal(&childChallenge, number), SealAt: at, From: []wire.RMAIov{{Addr: mem, Len: n}}, Into: [][]byte{make([]byte, n)}}
+	c.l = engine.CMARequest{PID: uint32(c.cmd.Process.Pid), Seal: wire.Seal(&childChallenge, number), SealAt: at,
+		From: []wire.RMAIov{{Addr: mem, Len: n}}, Into: [][]byte{make([]byte, n)}}
 }
 
 func TestOtherProcess(t *testing.T) {
@@ -290,9 +293,11 @@ func TestScribbled(t *testing.T) {
 		forbidden(t, c.cmd.Process.Pid, c.l.From[0].Addr)
 	}
 	l := c.l
-	// It prints where the number of the current message is; the number is often out of date when it is read.
+	// The child prints the place of the current message's number. When the test reads the place, it is often out of
+	// date.
 	c.tell("churn")
-	hint := engine.CMARequest{PID: l.PID, SealAt: l.SealAt, From: []wire.RMAIov{{Addr: c.l.From[0].Addr, Len: 8}}, Into: [][]byte{make([]byte, 8)}}
+	hint := engine.CMARequest{PID: l.PID, SealAt: l.SealAt, From: []wire.RMAIov{{Addr: c.l.From[0].Addr, Len: 8}},
+		Into: [][]byte{make([]byte, 8)}}
 	var count [3]int
 	for n := 0; n < 200000 && (count[engine.Copied] < 1000 || count[engine.Unsealed] < 1000); n++ {
 		p.Copy(&hint) // the result for the seal does not matter

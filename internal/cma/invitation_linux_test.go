@@ -1,7 +1,7 @@
 package cma
 
-// Processes that must not be read: one that is not the process that the connection names, one of another user, and
-// one with the PID of a process that has died.
+// This file tests that some processes are not read: a process that is not the one of the connection, a process of
+// another user, and a process with the PID of one that has died.
 
 import (
 	"bufio"
@@ -113,11 +113,12 @@ func TestInvitation(t *testing.T) {
 		want    bool
 		refused uint64
 	}{
-		"as it should be":         {same, nil, true, 0},
-		"bound to any address":    {func(mine, _ *engine.Ends, _ *uint32) { *mine = anywhere }, nil, true, 0},
-		"it is so, too":           {func(_, theirs *engine.Ends, _ *uint32) { clear(theirs.Local[:16]) }, nil, true, 0},
-		"another port":            {func(_, theirs *engine.Ends, _ *uint32) { theirs.Local[17]++ }, nil, false, 1},
-		"another port, any":       {func(mine, theirs *engine.Ends, _ *uint32) { *mine = anywhere; theirs.Peer[17]++ }, nil, false, 1},
+		"as it should be":      {same, nil, true, 0},
+		"bound to any address": {func(mine, _ *engine.Ends, _ *uint32) { *mine = anywhere }, nil, true, 0},
+		"it is so, too":        {func(_, theirs *engine.Ends, _ *uint32) { clear(theirs.Local[:16]) }, nil, true, 0},
+		"another port":         {func(_, theirs *engine.Ends, _ *uint32) { theirs.Local[17]++ }, nil, false, 1},
+		"another port, any": {func(mine, theirs *engine.Ends, _ *uint32) { *mine = anywhere; theirs.Peer[17]++ },
+			nil, false, 1},
 		"another address":         {func(_, theirs *engine.Ends, _ *uint32) { theirs.Peer[0]++ }, nil, false, 1},
 		"no ports":                {func(mine, theirs *engine.Ends, _ *uint32) { mine.Local[17], theirs.Peer[17] = 0, 0 }, nil, false, 1},
 		"another space":           {func(_, theirs *engine.Ends, _ *uint32) { theirs.Space++ }, nil, false, 1},
@@ -156,7 +157,8 @@ func TestInvitationInvalid(t *testing.T) {
 	v := invite(t)
 	ch := v.Challenge()
 	good := appendEnds(append([]byte(showMagic), ch.Seal[:]...), &theirs)
-	for _, b := range [][]byte{nil, good[:showLen-1], append(good[:showLen:showLen], 0), append([]byte("GOFABRIC"), good[8:]...), append(good[:8:8], make([]byte, showLen-8)...)} {
+	for _, b := range [][]byte{nil, good[:showLen-1], append(good[:showLen:showLen], 0),
+		append([]byte("GOFABRIC"), good[8:]...), append(good[:8:8], make([]byte, showLen-8)...)} {
 		fd, err := netx.LocalConnect(socketName(ch))
 		if err != nil {
 			t.Fatal(err)
@@ -208,7 +210,7 @@ func TestInvitationMost(t *testing.T) {
 // TestInvitationForeign: a process of another user cannot make root read memory, neither its own nor that of a
 // process of root that it names. It also sends root nothing. Each attempt is logged.
 func TestInvitationForeign(t *testing.T) {
-	need.Root(t, "being somebody else")
+	need.Root(t, "acting as another user")
 	victim, c := startChild(t), startChildOf(t, otherUser)
 	victim.tell("lend")
 	mine, theirs := ends(1, 2)
@@ -222,19 +224,20 @@ func TestInvitationForeign(t *testing.T) {
 		if n := refused() - before; n != 1 {
 			t.Errorf("%s: %d refused", name, n)
 		}
-		j.Want("level=WARN", "it belongs to another user", fmt.Sprintf("uid=%d ", otherUser), fmt.Sprintf("pid=%d ", c.pid()), "at="+socketPrefix, "hint=")
+		j.Want("level=WARN", "it belongs to another user", fmt.Sprintf("uid=%d ", otherUser),
+			fmt.Sprintf("pid=%d ", c.pid()), "at="+socketPrefix, "hint=")
 		v = invite(t)
 		c.show(v.Challenge(), &theirs, "careful")
 		if fd, err := netx.LocalAccept(v.(*invitation).fd); err != nil {
 			t.Errorf("%s: it has not even come: %v", name, err)
 		} else if n, errno := netx.Recv(fd, make([]byte, 1)); n != 0 || errno != 0 {
-			t.Errorf("it tells another user %d bytes, %v", n, errno)
+			t.Errorf("it has sent %d bytes to another user, %v", n, errno)
 		}
 	}
 	// The reverse: root's own process answers, and the connection names another PID.
 	j, v := journal.Listen(t), invite(t)
 	if at := victim.show(v.Challenge(), &theirs, "careful"); v.Met(&mine, c.pid(), at) {
-		t.Error("the number was believed")
+		t.Error("the connection's claim of another PID was accepted")
 	}
 	j.Want(fmt.Sprintf("the connection says that it is process %d", c.pid()), fmt.Sprintf("pid=%d ", victim.pid()))
 }
@@ -272,12 +275,14 @@ func TestReusedNumber(t *testing.T) {
 	there := make([]byte, len(payload()))
 	vec := []unix.Iovec{{Base: &there[0]}}
 	vec[0].SetLen(len(there))
-	if n, err := unix.ProcessVMReadv(c.cmd.Process.Pid, vec, []unix.RemoteIovec{{Base: uintptr(l.From[0].Addr), Len: len(there)}}, 0); n != len(there) || !bytes.Equal(there, payload()) {
-		t.Fatalf("the copy has no copy of what was lent: %d bytes, %v", n, err)
+	if n, err := unix.ProcessVMReadv(c.cmd.Process.Pid, vec,
+		[]unix.RemoteIovec{{Base: uintptr(l.From[0].Addr), Len: len(there)}}, 0); n != len(there) || !bytes.Equal(there,
+		payload()) {
+		t.Fatalf("the copy of the process does not have the lent memory: %d bytes, %v", n, err)
 	}
 	l.Into = [][]byte{there}
 	if got := (Copier{}).Copy(&l); got != engine.Unsealed {
-		t.Errorf("what a copy of the process has was taken: %v", got)
+		t.Errorf("memory of a copy of the process was accepted: %v", got)
 	}
 }
 
@@ -295,6 +300,6 @@ func TestInvitationReusedNumber(t *testing.T) {
 		t.Fatalf("the copy has no copy of the challenge: %v", got)
 	}
 	if v.Met(&mine, c.pid(), at) {
-		t.Error("it was taken for the process that had the number")
+		t.Error("the copy was accepted as the process that had its PID")
 	}
 }

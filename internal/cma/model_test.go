@@ -6,10 +6,10 @@ import (
 	"testing"
 )
 
-// A model of the seal. One sender lends a buffer, takes it back, writes other data into it and lends it again. One
-// receiver copies the first message. Every store and every load is a step, and the test tries every order of the
-// steps that keeps each side's own order. Decision record 0023-seals.md says which order compiler, processor and
-// kernel keep within a side.
+// This file has a model of the seal. One sender lends a buffer, takes it back, writes other data into it and lends it
+// again. One receiver copies the first message. Every store and every load is a step, and the test tries every order
+// of the steps that keeps each side's own order. Decision record 0023-seals.md says which order compiler, processor
+// and kernel keep within a side.
 //
 // Each variant breaks one rule. The test must then find a message that is delivered and differs from what was sent.
 // Otherwise it could not find one in the real order either.
@@ -37,7 +37,7 @@ type modelCopy struct {
 type rules struct {
 	looksFirst   bool // the receiver reads the seal before it copies
 	breaksLate   bool // the sender breaks the seal after it has written to the buffer
-	brokenIsZero bool // a broken seal holds 0 instead of a number of its own
+	brokenIsZero bool // a broken seal holds 0 instead of its own number
 	numberAgain  bool // the second message has the number of the first
 }
 
@@ -128,7 +128,8 @@ func explore(m modelMemory, c modelCopy, stores []store, loads []load, n uint64,
 
 // numbers are pairs of a message's number and the next number in the slot, with and without carries from byte to
 // byte. With the pair 0x200, 0x202 a broken seal of 0 would allow a mixture of bytes that is a valid number.
-var numbers = [][2]uint64{{2, 4}, {0x200, 0x202}, {0xfe, 0x100}, {0xfffe, 0x10000}, {0x100, 0x1fe}, {0x1fe, 0x300}, {0x1fffe, 0x20100}}
+var numbers = [][2]uint64{{2, 4}, {0x200, 0x202}, {0xfe, 0x100}, {0xfffe, 0x10000}, {0x100, 0x1fe}, {0x1fe, 0x300},
+	{0x1fffe, 0x20100}}
 
 func (r *rules) all() (o outcome) {
 	for _, n := range numbers {

@@ -21,11 +21,13 @@ func double() {
 	nap := &unix.Timespec{Nsec: 1e6}
 	sleep := func() { syscall.RawSyscall(unix.SYS_NANOSLEEP, uintptr(unsafe.Pointer(nap)), 0, 0) }
 	first := &cloneArgs{exitSignal: uint64(unix.SIGCHLD)}
-	if n, _, err := syscall.RawSyscall(unix.SYS_CLONE3, uintptr(unsafe.Pointer(first)), unsafe.Sizeof(*first), 0); n != 0 || err != 0 {
+	if n, _, err := syscall.RawSyscall(unix.SYS_CLONE3, uintptr(unsafe.Pointer(first)), unsafe.Sizeof(*first),
+		0); n != 0 || err != 0 {
 		return
 	}
 	for range 30000 {
-		if n, _, err := syscall.RawSyscall(unix.SYS_CLONE3, uintptr(unsafe.Pointer(again)), unsafe.Sizeof(*again), 0); err == 0 && n == 0 {
+		if n, _, err := syscall.RawSyscall(unix.SYS_CLONE3, uintptr(unsafe.Pointer(again)), unsafe.Sizeof(*again),
+			0); err == 0 && n == 0 {
 			for range 30000 { // until the test kills it
 				sleep()
 			}
@@ -33,7 +35,7 @@ func double() {
 		} else if err == 0 {
 			break
 		}
-		sleep() // EEXIST: it is still there
+		sleep() // EEXIST: the parent's PID is still in use
 	}
 	syscall.RawSyscall(unix.SYS_EXIT_GROUP, 0, 0, 0)
 }

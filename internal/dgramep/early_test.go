@@ -23,7 +23,8 @@ func TestEarlyModel(t *testing.T) {
 				n := rapid.SampledFrom([]int{0, 1, 63, 1472, 4096, 65507}).Draw(t, "n")
 				for range rapid.IntRange(1, 9).Draw(t, "times") {
 					next++
-					o := one{netip.AddrPortFrom(netip.AddrFrom4([4]byte{10, 0, 0, next}), uint16(next)), bytes.Repeat([]byte{next}, n)}
+					o := one{netip.AddrPortFrom(netip.AddrFrom4([4]byte{10, 0, 0, next}), uint16(next)),
+						bytes.Repeat([]byte{next}, n)}
 					if n > 2 {
 						o.b[0], o.b[n-1] = 'a', 'z'
 					}
@@ -49,7 +50,8 @@ func TestEarlyModel(t *testing.T) {
 			},
 			"": func(t *rapid.T) {
 				if q.list.Len() != len(want) || q.used != used || q.dropped != dropped || len(q.data) > earlyBytes {
-					t.Fatalf("%d datagrams, %d bytes, %d dropped, room %d; want %d, %d, %d", q.list.Len(), q.used, q.dropped, len(q.data), len(want), used, dropped)
+					t.Fatalf("%d datagrams, %d bytes, %d dropped, room %d; want %d, %d, %d", q.list.Len(), q.used,
+						q.dropped, len(q.data), len(want), used, dropped)
 				}
 				if q.used == 0 && len(q.data) > earlyKeep {
 					t.Fatalf("%d bytes kept for nothing", len(q.data))

@@ -1,4 +1,4 @@
-// Endpoints for tests: over udp, over fault, and over a port that the test controls.
+// This file opens the endpoints of the tests: over udp, over fault, and over a port that the test controls.
 
 package dgramep_test
 
@@ -244,8 +244,10 @@ var names = endpoint.Names{Provider: "tame"}
 // tamed opens an endpoint over a tame port, with one peer, number 0.
 func tamed(t testing.TB, size int, bind core.BindFlags) (*side, *tame) {
 	t.Helper()
-	info := &core.Info{Caps: core.CapMsg | core.CapSend | core.CapRecv | core.CapSource, Tx: &core.TxAttr{InjectSize: 64, Size: size}, Rx: &core.RxAttr{Size: size},
-		EP: &core.EPAttr{Type: core.EPTypeDgram, MaxMsgSize: 1472}, Domain: &core.DomainAttr{Name: "d", MaxEPStxCtx: 8}, Fabric: &core.FabricAttr{Name: "f"}}
+	info := &core.Info{Caps: core.CapMsg | core.CapSend | core.CapRecv | core.CapSource,
+		Tx: &core.TxAttr{InjectSize: 64, Size: size}, Rx: &core.RxAttr{Size: size},
+		EP:     &core.EPAttr{Type: core.EPTypeDgram, MaxMsgSize: 1472},
+		Domain: &core.DomainAttr{Name: "d", MaxEPStxCtx: 8}, Fabric: &core.FabricAttr{Name: "f"}}
 	f := &tameFabric{}
 	f.InitFabric(&names, info)
 	fabric := core.NewFabric(f)

@@ -28,14 +28,17 @@ func inside(t *testing.T) bool {
 		need.Missing(t, "network namespaces cannot be made here: %s", out)
 	}
 	defer exec.Command("ip", "netns", "del", ns).Run()
-	for _, args := range []string{"link set lo up", "link add eth7 type veth peer name other", "addr add fd07::1/64 dev eth7 nodad", "link set eth7 up", "link set other up"} {
-		if out, err := exec.Command("ip", append([]string{"-n", ns}, strings.Fields(args)...)...).CombinedOutput(); err != nil {
+	for _, args := range []string{"link set lo up", "link add eth7 type veth peer name other",
+		"addr add fd07::1/64 dev eth7 nodad", "link set eth7 up", "link set other up"} {
+		if out, err := exec.Command("ip",
+			append([]string{"-n", ns}, strings.Fields(args)...)...).CombinedOutput(); err != nil {
 			need.Missing(t, "ip %s: %s", args, out)
 		}
 	}
 	// The route to groups appears some time after the system has noticed the carrier.
 	wait.Until(t, "a route to groups", func() bool { return exec.Command("ip", "-n", ns, "route", "get", "ff15::7").Run() == nil })
-	cmd := exec.Command("ip", "netns", "exec", ns, os.Args[0], "-test.run=^"+strings.ReplaceAll(t.Name(), "/", "$/^")+"$", "-test.v")
+	cmd := exec.Command("ip", "netns", "exec", ns, os.Args[0],
+		"-test.run=^"+strings.ReplaceAll(t.Name(), "/", "$/^")+"$", "-test.v")
 	cmd.Env = append(os.Environ(), insideVar+"=1")
 	if out, err := cmd.CombinedOutput(); err != nil || !bytes.Contains(out, []byte("--- PASS: "+t.Name())) {
 		t.Fatalf("inside: %v\n%s", err, out)

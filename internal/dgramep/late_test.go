@@ -96,7 +96,8 @@ func TestSharedRecvLate(t *testing.T) {
 
 // TestDestination: the address of the last send is cached while its index stands for it.
 func TestDestination(t *testing.T) {
-	a, b, c := real(t, "udp", "127.0.0.1").enable(), real(t, "udp", "127.0.0.1").enable(), real(t, "udp", "127.0.0.1").enable()
+	a, b, c := real(t, "udp", "127.0.0.1").enable(), real(t, "udp", "127.0.0.1").enable(),
+		real(t, "udp", "127.0.0.1").enable()
 	to := a.knows(b.name())
 	send := func(at *side) {
 		t.Helper()

@@ -1,6 +1,6 @@
 package dgramep_test
 
-// Shared contexts over a port that the test controls. The conformance suite tests them over sockets.
+// This file tests shared contexts over a port that the test controls. The conformance suite tests them over sockets.
 
 import (
 	"testing"

@@ -1,6 +1,6 @@
 package dgramep_test
 
-// An endpoint whose port is busy, fails, or delivers more than there are receives for.
+// This file tests an endpoint whose port is busy, fails, or delivers more datagrams than there are receives for.
 
 import (
 	"errors"
@@ -34,7 +34,7 @@ func TestBusyPort(t *testing.T) {
 		t.Errorf("canceled: %+v", e)
 	}
 	d.port.fail = nil
-	must(t, s.ep.Send([]byte("late"), 0, 0, 7)) // after those that wait, though the port is free again
+	must(t, s.ep.Send([]byte("late"), 0, 0, 7)) // after the waiting ones, although the port is free again
 	s.none(s.tx)
 	d.Progress().Lock()
 	d.port.r.Writable()
@@ -64,7 +64,8 @@ func TestFailingPort(t *testing.T) {
 	d.port.r.Writable()
 	d.Progress().Unlock()
 	e := s.failed(s.tx)
-	if e.Err != core.ErrNetUnreach || e.Ctx != 2 || !strings.Contains(e.Detail, "10.0.0.2:7") || e.Peer != core.IPAddr(peerAt) {
+	if e.Err != core.ErrNetUnreach || e.Ctx != 2 || !strings.Contains(e.Detail, "10.0.0.2:7") ||
+		e.Peer != core.IPAddr(peerAt) {
 		t.Errorf("waited: %+v", e)
 	}
 }
@@ -76,7 +77,8 @@ func TestRuns(t *testing.T) {
 	must(t, s.ep.Recv(in, 0, core.AddrUnspec, 1))
 	d.bring("aaabbbc", 3)
 	d.bring("", 0)
-	if e, src := s.next(); e.Ctx != 1 || e.Len != 3 || string(in[:3]) != "aaa" || src != 0 || e.Flags != core.CompMsg|core.CompRecv {
+	if e, src := s.next(); e.Ctx != 1 || e.Len != 3 || string(in[:3]) != "aaa" || src != 0 ||
+		e.Flags != core.CompMsg|core.CompRecv {
 		t.Errorf("first: %+v from %d, %q", e, src, in)
 	}
 	for i, want := range []string{"bbb", "c", ""} {
@@ -101,7 +103,8 @@ func TestTruncation(t *testing.T) {
 			if !early {
 				d.bring("abcdefg", 0)
 			}
-			if e := s.failed(s.rx); e.Err != core.ErrTrunc || e.Len != 4 || e.OLen != 3 || e.Ctx != 5 || string(in) != "abcd" {
+			if e := s.failed(s.rx); e.Err != core.ErrTrunc || e.Len != 4 || e.OLen != 3 || e.Ctx != 5 ||
+				string(in) != "abcd" {
 				t.Errorf("%+v, %q", e, in)
 			}
 		})
@@ -117,7 +120,7 @@ func TestExpected(t *testing.T) {
 	heard := func(when string) {
 		t.Helper()
 		if got := d.port.expected; !slices.Equal(got, []netip.AddrPort{peerAt, more}) {
-			t.Errorf("%s: it heard of %v", when, got)
+			t.Errorf("%s: it was informed of %v", when, got)
 		}
 	}
 	heard("inserted")
@@ -211,7 +214,7 @@ func TestRefusals(t *testing.T) {
 		"too long":          {s.ep.Send(make([]byte, 1473), 0, 0, 0), core.ErrMsgSize},
 		"inject too long":   {s.ep.Inject(make([]byte, 65), 0), core.ErrInval},
 		"no such peer":      {s.ep.Send(b, 0, 7, 0), core.ErrInval},
-		"nobody":            {s.ep.Send(b, 0, core.AddrUnspec, 0), core.ErrInval},
+		"no destination":    {s.ep.Send(b, 0, core.AddrUnspec, 0), core.ErrInval},
 		"no such group":     {s.ep.Send(b, 0, 1<<63|5, 0), core.ErrInval},
 		"tagged":            {s.ep.TSend(b, 0, 0, 1, 0), core.ErrNoSys},
 		"tagged receive":    {s.ep.TRecv(b, 0, 0, 1, 0, 0), core.ErrNoSys},
@@ -227,7 +230,7 @@ func TestRefusals(t *testing.T) {
 		}
 	}
 	if _, ok := dgramep.StatsOf(nil); ok {
-		t.Error("counts of nothing")
+		t.Error("StatsOf(nil) returns counts")
 	}
 }
 

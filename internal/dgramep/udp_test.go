@@ -1,6 +1,6 @@
 package dgramep_test
 
-// Endpoints over real sockets.
+// This file tests endpoints over real sockets.
 
 import (
 	"context"
@@ -94,7 +94,7 @@ func TestNames(t *testing.T) {
 			old := b.name()
 			must(t, b.ep.SetName(old))
 			if err := b.ep.SetName(a.name()); !errors.Is(err, core.ErrAddrInUse) {
-				t.Errorf("a name that is taken: %v", err)
+				t.Errorf("a name that is in use: %v", err)
 			}
 			if err := b.ep.SetName(core.Addr{}); !errors.Is(err, core.ErrInval) {
 				t.Errorf("no name: %v", err)
@@ -140,7 +140,8 @@ func TestSleeping(t *testing.T) {
 
 // TestMulticast: members receive what is sent to their group, until they leave.
 func TestMulticast(t *testing.T) {
-	for _, c := range []struct{ family, at, group string }{{"IPv4", "127.0.0.1", "239.7.7.7"}, {"IPv6", "fd07::1", "ff15::7"}} {
+	for _, c := range []struct{ family, at, group string }{{"IPv4", "127.0.0.1", "239.7.7.7"},
+		{"IPv6", "fd07::1", "ff15::7"}} {
 		t.Run(c.family, func(t *testing.T) {
 			if c.family == "IPv6" && !inside(t) { // loopback has no IPv6 multicast
 				return
@@ -182,7 +183,7 @@ func TestMulticast(t *testing.T) {
 				t.Errorf("sent to a group that was left: %v", err)
 			}
 			if _, err := a.ep.Join(a.name(), 0, nil); !errors.Is(err, core.ErrInval) {
-				t.Errorf("joined an address that is no group: %v", err)
+				t.Errorf("joined an address that is not a group: %v", err)
 			}
 		})
 	}

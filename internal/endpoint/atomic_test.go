@@ -14,7 +14,8 @@ func atomicWorld(t *testing.T) (w *world, mem []byte) {
 	w = newWorld(t, caps, 0)
 	w.a.drv.conn.Extended, w.b.drv.conn.Extended = true, true
 	mem = words(1, 2, 3, 4)
-	region := opened(t, w.d.RegMR, &core.MRAttr{IOV: [][]byte{mem}, Access: core.AccessRemoteRead | core.AccessRemoteWrite, RequestedKey: 3})
+	region := opened(t, w.d.RegMR, &core.MRAttr{IOV: [][]byte{mem},
+		Access: core.AccessRemoteRead | core.AccessRemoteWrite, RequestedKey: 3})
 	w.bound = append(w.bound, region)
 	return w, mem
 }
@@ -29,7 +30,9 @@ func words(v ...uint64) []byte {
 
 func args(op core.AtomicOp, operands ...uint64) *core.AtomicArgs {
 	b := words(operands...)
-	return &core.AtomicArgs{IOV: [][]byte{b[:8], b[8:]}, RMAIOC: []core.RMAIoc{{Addr: 8, Count: 1, Key: 3}, {Addr: 16, Count: 1, Key: 3}}, Type: core.Uint64, Op: op, Ctx: 9, Data: 77}
+	return &core.AtomicArgs{IOV: [][]byte{b[:8], b[8:]},
+		RMAIOC: []core.RMAIoc{{Addr: 8, Count: 1, Key: 3}, {Addr: 16, Count: 1, Key: 3}}, Type: core.Uint64, Op: op,
+		Ctx: 9, Data: 77}
 }
 
 // TestAtomics goes through all calls of core.Atomic.
@@ -63,7 +66,8 @@ func TestAtomics(t *testing.T) {
 	next(t, w.qa)
 	want("read", result, 24, 69)
 
-	must(t, w.a.CompareAtomic(args(core.AtomicCSwap, 100, 200), [][]byte{words(24, 0)}, nil, [][]byte{result}, nil, core.OpInject))
+	must(t, w.a.CompareAtomic(args(core.AtomicCSwap, 100, 200), [][]byte{words(24, 0)}, nil, [][]byte{result}, nil,
+		core.OpInject))
 	next(t, w.qa)
 	want("compared", result, 24, 69)
 	want("swapped", mem, 1, 100, 69, 4)
@@ -87,20 +91,25 @@ func TestAtomicArguments(t *testing.T) {
 	spoiled := func(f func(m *core.AtomicArgs)) *core.AtomicArgs { m := args(core.AtomicSum, 1, 2); f(m); return m }
 	big := make([]byte, 1<<17)
 	for name, c := range map[string]struct{ got, want error }{
-		"type":         {w.a.Atomic(spoiled(func(m *core.AtomicArgs) { m.Type = 200 }), 0), core.ErrOpNotSupp},
-		"void":         {w.a.Atomic(spoiled(func(m *core.AtomicArgs) { m.Type = core.Void }), 0), core.ErrOpNotSupp},
-		"operation":    {w.a.Atomic(spoiled(func(m *core.AtomicArgs) { m.Op = core.AtomicCSwap }), 0), core.ErrOpNotSupp},
-		"noop":         {w.a.Atomic(spoiled(func(m *core.AtomicArgs) { m.Op = core.AtomicNoop }), 0), core.ErrOpNotSupp},
-		"no memory":    {w.a.Atomic(spoiled(func(m *core.AtomicArgs) { m.RMAIOC = nil }), 0), core.ErrInval},
-		"negative":     {w.a.Atomic(spoiled(func(m *core.AtomicArgs) { m.RMAIOC[0].Count = -1 }), 0), core.ErrInval},
-		"operands":     {w.a.Atomic(spoiled(func(m *core.AtomicArgs) { m.IOV = m.IOV[:1] }), 0), core.ErrInval},
-		"too many":     {w.a.Atomic(&core.AtomicArgs{IOV: [][]byte{big}, RMAIOC: []core.RMAIoc{{Count: 1 << 14, Key: 3}}, Type: core.Uint64}, 0), core.ErrMsgSize},
-		"too many, in": {w.a.Atomic(&core.AtomicArgs{IOV: [][]byte{big}, RMAIOC: []core.RMAIoc{{Count: 1 << 13, Key: 3}, {Count: 1 << 13, Key: 3}}, Type: core.Uint64}, 0), core.ErrMsgSize},
-		"flags":        {w.a.Atomic(args(core.AtomicSum, 1, 2), 1<<3), core.ErrBadFlags},
-		"result":       {w.a.FetchAtomic(args(core.AtomicSum, 1, 2), nil, nil, 0), core.ErrInval},
-		"compare":      {w.a.CompareAtomic(args(core.AtomicCSwap, 1, 2), nil, nil, res, nil, 0), core.ErrInval},
-		"inject size":  {w.a.InjectAtomic(make([]byte, 72), 0, 0, 3, core.Uint64, core.AtomicSum), core.ErrInval},
-		"inject odd":   {w.a.InjectAtomic(make([]byte, 7), 0, 0, 3, core.Uint64, core.AtomicSum), core.ErrInval},
+		"type": {w.a.Atomic(spoiled(func(m *core.AtomicArgs) { m.Type = 200 }), 0), core.ErrOpNotSupp},
+		"void": {w.a.Atomic(spoiled(func(m *core.AtomicArgs) { m.Type = core.Void }), 0), core.ErrOpNotSupp},
+		"operation": {w.a.Atomic(spoiled(func(m *core.AtomicArgs) { m.Op = core.AtomicCSwap }), 0),
+			core.ErrOpNotSupp},
+		"noop": {w.a.Atomic(spoiled(func(m *core.AtomicArgs) { m.Op = core.AtomicNoop }), 0),
+			core.ErrOpNotSupp},
+		"no memory": {w.a.Atomic(spoiled(func(m *core.AtomicArgs) { m.RMAIOC = nil }), 0), core.ErrInval},
+		"negative":  {w.a.Atomic(spoiled(func(m *core.AtomicArgs) { m.RMAIOC[0].Count = -1 }), 0), core.ErrInval},
+		"operands":  {w.a.Atomic(spoiled(func(m *core.AtomicArgs) { m.IOV = m.IOV[:1] }), 0), core.ErrInval},
+		"too many": {w.a.Atomic(&core.AtomicArgs{IOV: [][]byte{big},
+			RMAIOC: []core.RMAIoc{{Count: 1 << 14, Key: 3}}, Type: core.Uint64}, 0), core.ErrMsgSize},
+		"too many, in": {w.a.Atomic(&core.AtomicArgs{IOV: [][]byte{big},
+			RMAIOC: []core.RMAIoc{{Count: 1 << 13, Key: 3}, {Count: 1 << 13, Key: 3}},
+			Type:   core.Uint64}, 0), core.ErrMsgSize},
+		"flags":       {w.a.Atomic(args(core.AtomicSum, 1, 2), 1<<3), core.ErrBadFlags},
+		"result":      {w.a.FetchAtomic(args(core.AtomicSum, 1, 2), nil, nil, 0), core.ErrInval},
+		"compare":     {w.a.CompareAtomic(args(core.AtomicCSwap, 1, 2), nil, nil, res, nil, 0), core.ErrInval},
+		"inject size": {w.a.InjectAtomic(make([]byte, 72), 0, 0, 3, core.Uint64, core.AtomicSum), core.ErrInval},
+		"inject odd":  {w.a.InjectAtomic(make([]byte, 7), 0, 0, 3, core.Uint64, core.AtomicSum), core.ErrInval},
 	} {
 		if c.got != c.want {
 			t.Errorf("%s: %v, want %v", name, c.got, c.want)
@@ -113,10 +122,13 @@ func TestAtomicArguments(t *testing.T) {
 		op   core.AtomicOp
 		want bool
 	}{
-		"base": {w.a.AtomicValid, core.AtomicSum, true}, "base read": {w.a.AtomicValid, core.AtomicRead, false}, "fetch read": {w.a.FetchAtomicValid, core.AtomicRead, true},
-		"fetch swap": {w.a.FetchAtomicValid, core.AtomicCSwap, false}, "compare": {w.a.CompareAtomicValid, core.AtomicMSwap, true},
+		"base": {w.a.AtomicValid, core.AtomicSum, true}, "base read": {w.a.AtomicValid, core.AtomicRead, false},
+		"fetch read": {w.a.FetchAtomicValid, core.AtomicRead, true},
+		"fetch swap": {w.a.FetchAtomicValid, core.AtomicCSwap, false},
+		"compare":    {w.a.CompareAtomicValid, core.AtomicMSwap, true},
 	} {
-		if n, err := c.f(core.Int128, c.op); (err == nil) != c.want || c.want && n != 4096 || !c.want && err != core.ErrOpNotSupp {
+		if n, err := c.f(core.Int128, c.op); (err == nil) != c.want || c.want && n != 4096 || !c.want &&
+			err != core.ErrOpNotSupp {
 			t.Errorf("%s: %d, %v", name, n, err)
 		}
 	}
@@ -135,8 +147,10 @@ func TestQueryAtomic(t *testing.T) {
 		flags core.AtomicFlags
 		want  error
 	}{
-		{core.AtomicSum, 0, nil}, {core.AtomicRead, core.AtomicFetch, nil}, {core.AtomicCSwapGT, core.AtomicCompare, nil}, {core.AtomicSum, core.AtomicCompare, core.ErrOpNotSupp},
-		{core.AtomicSum, core.AtomicCompare | core.AtomicFetch, core.ErrBadFlags}, {core.AtomicSum, 1, core.ErrBadFlags}, {core.AtomicSum, core.AtomicTagged, core.ErrOpNotSupp},
+		{core.AtomicSum, 0, nil}, {core.AtomicRead, core.AtomicFetch, nil},
+		{core.AtomicCSwapGT, core.AtomicCompare, nil}, {core.AtomicSum, core.AtomicCompare, core.ErrOpNotSupp},
+		{core.AtomicSum, core.AtomicCompare | core.AtomicFetch, core.ErrBadFlags},
+		{core.AtomicSum, 1, core.ErrBadFlags}, {core.AtomicSum, core.AtomicTagged, core.ErrOpNotSupp},
 	} {
 		a, err := d.QueryAtomic(core.Double, c.op, c.flags)
 		if wrong := a != (core.AtomicAttr{Count: 8192, Size: 8}); err != c.want || err == nil && wrong {

@@ -1,6 +1,6 @@
 package endpoint_test
 
-// Authorization keys: the key that an endpoint and a region get.
+// This file tests which authorization key an endpoint or a region gets.
 
 import (
 	"testing"
@@ -86,7 +86,8 @@ func TestVectorKeys(t *testing.T) {
 	_, err = pv.InsertSym("a1", 1, "1", 1, make([]core.FIAddr, 1), core.InsertUserID)
 	wants(t, "identifiers of names", err, core.ErrOpNotSupp)
 	region := func(d *domain, av *core.AddressVector, key string) error {
-		r, err := d.RegMR(&core.MRAttr{IOV: [][]byte{make([]byte, 8)}, Access: core.AccessRemoteRead, RequestedKey: 1, AuthAV: av, AuthKey: []byte(key)})
+		r, err := d.RegMR(&core.MRAttr{IOV: [][]byte{make([]byte, 8)}, Access: core.AccessRemoteRead, RequestedKey: 1,
+			AuthAV: av, AuthKey: []byte(key)})
 		if err == nil {
 			must(t, r.Close())
 		}

@@ -1,6 +1,6 @@
 package endpoint_test
 
-// Every transmit and receive call, from post to completion.
+// This file tests every transmit and receive call, from post to completion.
 
 import (
 	"bytes"
@@ -32,9 +32,11 @@ func TestMessages(t *testing.T) {
 		{"tsend", true, false, false, func(e *loopEndpoint) error { return e.TSend(message, 0, 0, tag, ctx) }},
 		{"tsendv", true, false, false, func(e *loopEndpoint) error { return e.TSendV(iov, nil, 0, tag, ctx) }},
 		{"tsendmsg", true, true, false, func(e *loopEndpoint) error {
-			return e.TSendMsg(&core.TaggedArgs{IOV: iov, Tag: tag, Ctx: ctx, Data: data}, core.OpRemoteCQData|core.OpDeliveryComplete)
+			return e.TSendMsg(&core.TaggedArgs{IOV: iov, Tag: tag, Ctx: ctx, Data: data},
+				core.OpRemoteCQData|core.OpDeliveryComplete)
 		}},
-		{"tsenddata", true, true, false, func(e *loopEndpoint) error { return e.TSendData(message, 0, data, 0, tag, ctx) }},
+		{"tsenddata", true, true, false,
+			func(e *loopEndpoint) error { return e.TSendData(message, 0, data, 0, tag, ctx) }},
 		{"tinject", true, false, true, func(e *loopEndpoint) error { return e.TInject(message, 0, tag) }},
 		{"tinjectdata", true, true, true, func(e *loopEndpoint) error { return e.TInjectData(message, data, 0, tag) }},
 	}
@@ -80,7 +82,8 @@ func TestMessages(t *testing.T) {
 				if s.data {
 					flags |= core.CompRemoteCQData
 				}
-				if got.Ctx != ctx+1 || got.Flags != flags || got.Len != len(message) || s.data && got.Data != data || s.tagged && got.Tag != tag || !bytes.Equal(in[:got.Len], message) {
+				if got.Ctx != ctx+1 || got.Flags != flags || got.Len != len(message) || s.data && got.Data != data ||
+					s.tagged && got.Tag != tag || !bytes.Equal(in[:got.Len], message) {
 					t.Errorf("%s, receive %d, unexpected %v: completion %+v, %q", s.name, i, unexpected, got, in)
 				}
 			}
@@ -94,11 +97,13 @@ func TestRemoteAccess(t *testing.T) {
 	const ctx, data = 9, 0xda7a
 	w := newWorld(t, allCaps, 0)
 	mem := make([]byte, 64)
-	region := opened(t, w.d.RegMR, &core.MRAttr{IOV: [][]byte{mem}, Access: core.AccessRemoteRead | core.AccessRemoteWrite, RequestedKey: 3})
+	region := opened(t, w.d.RegMR, &core.MRAttr{IOV: [][]byte{mem},
+		Access: core.AccessRemoteRead | core.AccessRemoteWrite, RequestedKey: 3})
 	count := w.d.counter(t)
 	must(t, region.BindCounter(count, core.BindRemoteWrite|core.BindRemoteRead))
 	rma := func(iov [][]byte) *core.RMAArgs {
-		return &core.RMAArgs{IOV: iov, RMAIOV: []core.RMAIov{{Addr: 8, Len: 4, Key: 3}, {Addr: 12, Len: uint64(len(message)) - 4, Key: 3}}, Ctx: ctx, Data: data}
+		return &core.RMAArgs{IOV: iov, RMAIOV: []core.RMAIov{{Addr: 8, Len: 4, Key: 3},
+			{Addr: 12, Len: uint64(len(message)) - 4, Key: 3}}, Ctx: ctx, Data: data}
 	}
 	buf := make([]byte, len(message))
 	split := func(b []byte) [][]byte { return [][]byte{b[:3], b[3:]} }

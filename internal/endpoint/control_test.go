@@ -1,6 +1,6 @@
 package endpoint_test
 
-// Bindings, flags, options, aliases, shared receive contexts, and the calls that fail.
+// This file tests bindings, flags, options, aliases, shared receive contexts, and calls that fail.
 
 import (
 	"errors"
@@ -68,7 +68,7 @@ func TestRefusals(t *testing.T) {
 	must(t, e.Enable())
 	wants(t, "Enable again", e.Enable(), core.ErrOpBadState)
 	wants(t, "queue after Enable", e.BindCQ(q, core.BindRecv), core.ErrInval)
-	wants(t, "nobody there", e.Send(message, 0, 9, 1), core.ErrHostUnreach)
+	wants(t, "no such peer", e.Send(message, 0, 9, 1), core.ErrHostUnreach)
 
 	for name, o := range map[string]core.Object{"queue": q, "counter": c, "vector": v, "domain": d, "fabric": f} {
 		wants(t, "closing the "+name+" in use", o.Close(), core.ErrBusy)
@@ -108,12 +108,14 @@ func TestArguments(t *testing.T) {
 		{"trecvmsg", w.a.TRecvMsg(&core.TaggedArgs{IOV: iov}, 0), core.ErrInval},
 		{"no remote range", w.a.ReadMsg(&core.RMAArgs{}, 0), core.ErrInval},
 		{"unequal lengths", w.a.WriteMsg(&core.RMAArgs{RMAIOV: rma}, 0), core.ErrInval},
-		{"length overflows", w.a.WriteMsg(&core.RMAArgs{IOV: [][]byte{{}}, RMAIOV: []core.RMAIov{{Len: 1}, {Len: ^uint64(0)}}}, 0), core.ErrInval},
+		{"length overflows", w.a.WriteMsg(&core.RMAArgs{IOV: [][]byte{{}},
+			RMAIOV: []core.RMAIov{{Len: 1}, {Len: ^uint64(0)}}}, 0), core.ErrInval},
 		{"send flags", w.a.SendMsg(&core.MsgArgs{}, core.OpMultiRecv), core.ErrBadFlags},
 		{"fence", w.a.SendMsg(&core.MsgArgs{}, core.OpFence), core.ErrOpNotSupp},
 		{"recv flags", w.a.RecvMsg(&core.MsgArgs{}, core.OpInject), core.ErrBadFlags},
 		{"trecv flags", w.a.TRecvMsg(&core.TaggedArgs{}, core.OpMultiRecv), core.ErrBadFlags},
-		{"multi-receive not asked for", w.a.RecvMsg(&core.MsgArgs{IOV: [][]byte{long}}, core.OpMultiRecv), core.ErrBadFlags},
+		{"multi-receive not asked for", w.a.RecvMsg(&core.MsgArgs{IOV: [][]byte{long}}, core.OpMultiRecv),
+			core.ErrBadFlags},
 		{"tagged not asked for", w.a.TSend(nil, 0, 0, 0, 0), core.ErrNoSys},
 		{"tagged receive not asked for", w.a.TRecv(nil, 0, 0, 0, 0, 0), core.ErrNoSys},
 		{"tagged peek not asked for", w.a.TRecvMsg(&core.TaggedArgs{}, core.OpPeek), core.ErrNoSys},
@@ -145,7 +147,8 @@ func TestSelective(t *testing.T) {
 	}
 	var e core.CQErrEntry
 	must(t, w.qb.ReadErr(&e))
-	if e.Err != core.ErrTrunc || e.Ctx != 4 || e.OLen != len(message)-4 || e.Peer.IP != netip.MustParseAddrPort("10.0.0.2:7") ||
+	if e.Err != core.ErrTrunc || e.Ctx != 4 || e.OLen != len(message)-4 ||
+		e.Peer.IP != netip.MustParseAddrPort("10.0.0.2:7") ||
 		!strings.HasPrefix(e.Detail, "loop: receive to 10.0.0.2:7: ") {
 		t.Errorf("%+v", e)
 	}
@@ -170,7 +173,8 @@ func TestFlagsAndOptions(t *testing.T) {
 	_, err := w.a.OpFlags(core.BindSend | core.BindRecv)
 	wants(t, "two directions", err, core.ErrInval)
 	must(t, w.a.SetOpt(core.OptMinMultiRecv, 100))
-	for opt, want := range map[core.EPOpt]int{core.OptMinMultiRecv: 100, core.OptMaxMsgSize: 1 << 20, core.OptInjectMsgSize: 64, core.OptTxSize: 32, core.OptRxSize: 32} {
+	for opt, want := range map[core.EPOpt]int{core.OptMinMultiRecv: 100, core.OptMaxMsgSize: 1 << 20,
+		core.OptInjectMsgSize: 64, core.OptTxSize: 32, core.OptRxSize: 32} {
 		if v, err := w.a.GetOpt(opt); v != want || err != nil {
 			t.Errorf("option %v: %d, %v; want %d", opt, v, err, want)
 		}
@@ -181,7 +185,7 @@ func TestFlagsAndOptions(t *testing.T) {
 	wants(t, "unknown option", err, core.ErrNoProtoOpt)
 	must(t, w.a.SendMsg(&core.MsgArgs{IOV: [][]byte{message}}, core.OpMore))
 	if w.a.drv.more != 1 {
-		t.Error("the provider was not told that another operation follows")
+		t.Error("the provider did not get the flag that another operation follows")
 	}
 }
 
@@ -280,8 +284,9 @@ func TestClosedAlias(t *testing.T) {
 		"send": tx.Send(message, 0, 0, 1), "inject": tx.Inject(message, 0), "tsend": tx.TSend(message, 0, 0, 1, 1),
 		"write": tx.Write(message, 0, 0, 0, 3, 1), "sendmsg": tx.SendMsg(&core.MsgArgs{IOV: [][]byte{message}}, 0),
 		"triggered": tx.SendMsg(&core.MsgArgs{IOV: [][]byte{message}, Trigger: later}, core.OpTrigger),
-		"deferred":  w.d.QueueWork(&core.DeferredWork{OpType: core.OpTSend, TriggeringCntr: n[0], Threshold: 9, Tagged: dw.Tagged}),
-		"recv":      rx.Recv(nil, 0, 0, 1), "trecv": rx.TRecv(nil, 0, 0, 1, 0, 1),
+		"deferred": w.d.QueueWork(&core.DeferredWork{OpType: core.OpTSend, TriggeringCntr: n[0], Threshold: 9,
+			Tagged: dw.Tagged}),
+		"recv": rx.Recv(nil, 0, 0, 1), "trecv": rx.TRecv(nil, 0, 0, 1, 0, 1),
 	} {
 		wants(t, name, err, core.ErrOpBadState)
 	}
@@ -308,7 +313,8 @@ func TestSharedRx(t *testing.T) {
 	w.d.locked(func() {
 		s.Bound(&w.a.drv.Endpoint)
 		s.Bound(&w.b.drv.Endpoint)
-		w.b.drv.conn = engine.NewReady(w.d.drv.Pool(), &engine.Config{StageMax: 4096, StageLimit: 1 << 16, TxDepth: 8}, s.Context(), w.d.drv, w.b.drv)
+		w.b.drv.conn = engine.NewReady(w.d.drv.Pool(), &engine.Config{StageMax: 4096, StageLimit: 1 << 16, TxDepth: 8},
+			s.Context(), w.d.drv, w.b.drv)
 	})
 	in := make([]byte, 64)
 	must(t, srx.TRecv(in, 0, core.AddrUnspec, 1, 0, 7))
@@ -344,7 +350,8 @@ func TestWatchAV(t *testing.T) {
 	e, v, q := w.d.open(t, testInfo(allCaps)), w.d.vector(t), w.d.queue(t)
 	must(t, e.BindAV(v, 0))
 	var told []string
-	e.drv.WatchAV(func(_ core.FIAddr, a core.Addr) { told = append(told, "+"+a.IP.String()) }, func(core.FIAddr) { told = append(told, "-") })
+	e.drv.WatchAV(func(_ core.FIAddr, a core.Addr) { told = append(told, "+"+a.IP.String()) },
+		func(core.FIAddr) { told = append(told, "-") })
 	fi := make([]core.FIAddr, 1)
 	for _, end := range []func(){func() {}, func() { must(t, e.Close()) }} {
 		end()
@@ -393,7 +400,8 @@ func TestNames(t *testing.T) {
 		if no, prov := endpoint.Errno(c.err), endpoint.ProvErrno(c.err); no != c.no || prov != c.prov {
 			t.Errorf("%v: %v and %d, want %v and %d", c.err, no, prov, c.no, c.prov)
 		}
-		if got, want := names.Detail("send", endpoint.NoPeer, peer, c.err), "loop: send to 10.0.0.2:7: "+c.err.Error()+c.text; got != want {
+		if got, want := names.Detail("send", endpoint.NoPeer, peer, c.err),
+			"loop: send to 10.0.0.2:7: "+c.err.Error()+c.text; got != want {
 			t.Errorf("%q, want %q", got, want)
 		}
 	}

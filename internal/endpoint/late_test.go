@@ -24,7 +24,8 @@ func TestRecvLate(t *testing.T) {
 		}
 	})
 	must(t, w.a.TInject([]byte("tagged"), 0, 0x75))
-	if e := next(t, w.qb); e.Ctx != 2 || e.Tag != 0x75 || e.Flags != core.CompTagged|core.CompRecv || string(in[:e.Len]) != "tagged" {
+	if e := next(t, w.qb); e.Ctx != 2 || e.Tag != 0x75 || e.Flags != core.CompTagged|core.CompRecv ||
+		string(in[:e.Len]) != "tagged" {
 		t.Errorf("%+v, %q", e, in)
 	}
 	must(t, w.a.Inject([]byte("message"), 0))

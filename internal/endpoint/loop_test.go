@@ -1,6 +1,7 @@
 package endpoint_test
 
-// A minimal provider: two endpoints of one domain whose connections pass their bytes to each other directly.
+// This file is a minimal provider. Two endpoints of one domain have connections that pass their bytes to each other
+// directly.
 
 import (
 	"net/netip"
@@ -22,7 +23,8 @@ type loopFabric struct{ endpoint.Fabric }
 func (f *loopFabric) OpenDomain(info *core.Info) (core.DomainDriver, error) {
 	d := &loopDomain{}
 	prog := progress.NewVirtual(false)
-	d.InitDomain(endpoint.DomainConfig{Names: &names, Fabric: f, Info: info, Progress: prog, Limits: endpoint.RxLimits{Bytes: 1 << 20}, Linger: 10 * time.Second, Down: prog.Close})
+	d.InitDomain(endpoint.DomainConfig{Names: &names, Fabric: f, Info: info, Progress: prog,
+		Limits: endpoint.RxLimits{Bytes: 1 << 20}, Linger: 10 * time.Second, Down: prog.Close})
 	return d, nil
 }
 
@@ -90,11 +92,13 @@ type loopEP struct {
 }
 
 func testInfo(caps core.Caps) *core.Info {
-	return &core.Info{Caps: caps, Tx: &core.TxAttr{InjectSize: 64, Size: 32}, Rx: &core.RxAttr{Size: 32}, EP: &core.EPAttr{Type: core.EPTypeRDM, MaxMsgSize: 1 << 20},
-		Domain: &core.DomainAttr{Name: "d0"}, Fabric: &core.FabricAttr{Name: "f0"}}
+	return &core.Info{Caps: caps, Tx: &core.TxAttr{InjectSize: 64, Size: 32}, Rx: &core.RxAttr{Size: 32},
+		EP: &core.EPAttr{Type: core.EPTypeRDM, MaxMsgSize: 1 << 20}, Domain: &core.DomainAttr{Name: "d0"},
+		Fabric: &core.FabricAttr{Name: "f0"}}
 }
 
-const allCaps = core.CapMsg | core.CapTagged | core.CapRMA | core.CapMultiRecv | core.CapTrigger | core.CapSend | core.CapRecv | core.CapRead | core.CapWrite | core.CapRemoteRead | core.CapRemoteWrite
+const allCaps = core.CapMsg | core.CapTagged | core.CapRMA | core.CapMultiRecv | core.CapTrigger | core.CapSend |
+	core.CapRecv | core.CapRead | core.CapWrite | core.CapRemoteRead | core.CapRemoteWrite
 
 func newFabric() *core.Fabric {
 	f := &loopFabric{}
@@ -115,10 +119,12 @@ func newLoopEP(d *loopDomain, info *core.Info) *loopEP {
 	ends := func(uint64) (netip.AddrPort, netip.AddrPort) {
 		return endpoint.NoPeer, netip.MustParseAddrPort("10.0.0.2:7")
 	}
-	if err := e.InitReliable(&d.Domain, info, ends, endpoint.RxSink{Endpoint: &e.Endpoint}, e, e.CanReceive); err != nil {
+	if err := e.InitReliable(&d.Domain, info, ends, endpoint.RxSink{Endpoint: &e.Endpoint}, e,
+		e.CanReceive); err != nil {
 		panic(err)
 	}
-	e.conn = engine.NewReady(d.Pool(), &engine.Config{StageMax: 4096, StageLimit: 1 << 16, TxDepth: 32, RendezvousOver: 1 << 40, InternalMax: 64}, e.Own, d, e)
+	e.conn = engine.NewReady(d.Pool(), &engine.Config{StageMax: 4096, StageLimit: 1 << 16, TxDepth: 32,
+		RendezvousOver: 1 << 40, InternalMax: 64}, e.Own, d, e)
 	e.Opened(e)
 	return e
 }

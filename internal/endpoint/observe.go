@@ -96,7 +96,7 @@ func (e *Endpoint) observeQueues(o *telemetry.Observation, c telemetry.Counts, l
 		c["completions"] += uint64(n)
 		if n > 0 {
 			o.Watch(telemetry.Key{Owner: e.id, Index: i, What: "queue"}, reads, func() telemetry.Stall {
-				return e.stall("queue", local, NoPeer, strconv.Itoa(n)+" completions that nobody reads", 0)
+				return e.stall("queue", local, NoPeer, strconv.Itoa(n)+" completions that are not read", 0)
 			})
 		}
 	}
@@ -227,7 +227,7 @@ func (w *peerWatch) watch(v PeerView) {
 		}
 	}
 	if cn.OverBudget() {
-		w.o.Watch(w.key(v, "receive"), cn.BytesIn, tell("receive", "the peer's messages wait for receives that nobody posts", cn.UnexpectedBytes()))
+		w.o.Watch(w.key(v, "receive"), cn.BytesIn, tell("receive", "the peer's messages wait for receives that are not posted", cn.UnexpectedBytes()))
 	}
 }
 

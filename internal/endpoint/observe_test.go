@@ -1,6 +1,6 @@
 package endpoint_test
 
-// The telemetry of an endpoint.
+// This file tests the telemetry of an endpoint.
 
 import (
 	"net/netip"
@@ -19,7 +19,8 @@ import (
 // ObservePeers implements endpoint.Observed: the endpoint shows its one connection as often as the test says.
 func (e *loopEP) ObservePeers(yield func(endpoint.PeerView) bool) {
 	for i := range e.shown {
-		if !yield(endpoint.PeerView{Conn: e.conn, Addr: netip.AddrPortFrom(netip.MustParseAddr("10.0.0.3"), uint16(i+1)), Path: path{}}) {
+		if !yield(endpoint.PeerView{Conn: e.conn,
+			Addr: netip.AddrPortFrom(netip.MustParseAddr("10.0.0.3"), uint16(i+1)), Path: path{}}) {
 			return
 		}
 	}
@@ -39,7 +40,8 @@ func (path) Halted() (string, uint64, uint64, bool) { return "the cable is out",
 func seen(t testing.TB) (list []telemetry.Endpoint) {
 	t.Helper()
 	wait.Until(t, "the domain is observed", func() bool {
-		list = slices.DeleteFunc(telemetry.Collect().Endpoints, func(e telemetry.Endpoint) bool { return e.Provider != "loop" })
+		list = slices.DeleteFunc(telemetry.Collect().Endpoints,
+			func(e telemetry.Endpoint) bool { return e.Provider != "loop" })
 		return len(list) > 0
 	})
 	return list
@@ -102,8 +104,10 @@ func TestObserveMany(t *testing.T) {
 	if len(a.Peers) >= n || last.Address != telemetry.Others {
 		t.Fatalf("%d peers, the last is %+v", len(a.Peers), last)
 	}
-	if got, want := last.Counters["messages.out"], uint64(n-len(a.Peers)+1); got != want || a.Counters["connections.connected"] != n {
-		t.Errorf("%d connections, of which the others sent %d messages; want %d, %d", a.Counters["connections.connected"], got, n, want)
+	if got, want := last.Counters["messages.out"], uint64(n-len(a.Peers)+1); got != want ||
+		a.Counters["connections.connected"] != n {
+		t.Errorf("%d connections, of which the others sent %d messages; want %d, %d",
+			a.Counters["connections.connected"], got, n, want)
 	}
 }
 
@@ -128,7 +132,7 @@ func testObserveStalls(t *testing.T) {
 		t.Errorf("at first sight: %v", got)
 	}
 	time.Sleep(60 * time.Millisecond)
-	want := []string{"queue: 1 completions that nobody reads", "send: the cable is out"}
+	want := []string{"queue: 1 completions that are not read", "send: the cable is out"}
 	if got := mine(); !slices.Equal(got, want) {
 		t.Errorf("stalls are %q, want %q", got, want)
 	}

@@ -1,6 +1,6 @@
 package endpoint_test
 
-// Completions: a queue entry, a count, or neither.
+// This file tests reports of completions: a queue entry, a count, or neither.
 
 import (
 	"errors"
@@ -15,7 +15,8 @@ import (
 func counters(t testing.TB, d *domain, e *loopEndpoint) map[core.BindFlags]*core.Counter {
 	t.Helper()
 	all := map[core.BindFlags]*core.Counter{}
-	for _, f := range []core.BindFlags{core.BindSend, core.BindRecv, core.BindRead, core.BindWrite, core.BindRemoteRead, core.BindRemoteWrite} {
+	for _, f := range []core.BindFlags{core.BindSend, core.BindRecv, core.BindRead, core.BindWrite, core.BindRemoteRead,
+		core.BindRemoteWrite} {
 		all[f] = d.counter(t)
 		must(t, e.BindCounter(all[f], f))
 	}
@@ -91,7 +92,8 @@ func TestReportKinds(t *testing.T) {
 		{engine.KindRemoteWrite, true, core.BindRemoteWrite, true, core.CompAtomic | core.CompRemoteWrite},
 	} {
 		r.d.locked(func() {
-			r.drv.Completed(&engine.Completion{Kind: c.kind, Atomic: c.atomic, Ctx: 5, Flags: uint64(given), Len: 3, Tag: 7, Src: 2})
+			r.drv.Completed(&engine.Completion{Kind: c.kind, Atomic: c.atomic, Ctx: 5, Flags: uint64(given), Len: 3,
+				Tag: 7, Src: 2})
 		})
 		q, other := r.tx, r.rx
 		if c.received {
@@ -99,7 +101,8 @@ func TestReportKinds(t *testing.T) {
 		}
 		e := next(t, q)
 		none(t, other)
-		if e.Ctx != 5 || e.Flags != c.flags || c.received && (e.Len != 3 || e.Tag != 7) || !c.received && (e.Len != 0 || e.Tag != 0) {
+		if e.Ctx != 5 || e.Flags != c.flags || c.received && (e.Len != 3 || e.Tag != 7) || !c.received &&
+			(e.Len != 0 || e.Tag != 0) {
 			t.Errorf("kind %v: entry %+v, want flags %v", c.kind, e, c.flags)
 		}
 		if done, failed := r.counted(t); done != c.counter || failed != 0 {
@@ -112,19 +115,23 @@ func TestReportKinds(t *testing.T) {
 func TestReportOptions(t *testing.T) {
 	r := newReporter(t)
 	buf := []byte("here")
-	recv := engine.Completion{Kind: engine.KindRecv, Ctx: 1, Flags: uint64(core.CompMsg | core.CompRecv), Len: 4, Buf: buf}
+	recv := engine.Completion{Kind: engine.KindRecv, Ctx: 1, Flags: uint64(core.CompMsg | core.CompRecv),
+		Len: 4, Buf: buf}
 	for name, c := range map[string]struct {
 		change func(c *engine.Completion)
 		queued bool
 		flags  core.CompFlags // besides those given
 		counts bool
 	}{
-		"plain":                    {func(*engine.Completion) {}, true, 0, true},
-		"with data":                {func(c *engine.Completion) { c.HasData, c.Data = true, 9 }, true, core.CompRemoteCQData, true},
-		"buffer released":          {func(c *engine.Completion) { c.Release = true }, true, core.CompMultiRecv, true},
-		"silent":                   {func(c *engine.Completion) { c.Silent = true }, false, 0, true},
-		"silent, buffer released":  {func(c *engine.Completion) { c.Silent, c.Release = true, true }, true, core.CompMultiRecv, true},
-		"injected":                 {func(c *engine.Completion) { c.Kind, c.Inject = engine.KindSend, true }, false, 0, false},
+		"plain": {func(*engine.Completion) {}, true, 0, true},
+		"with data": {func(c *engine.Completion) { c.HasData, c.Data = true, 9 }, true,
+			core.CompRemoteCQData, true},
+		"buffer released": {func(c *engine.Completion) { c.Release = true }, true, core.CompMultiRecv, true},
+		"silent":          {func(c *engine.Completion) { c.Silent = true }, false, 0, true},
+		"silent, buffer released": {func(c *engine.Completion) { c.Silent, c.Release = true, true }, true,
+			core.CompMultiRecv, true},
+		"injected": {func(c *engine.Completion) { c.Kind, c.Inject = engine.KindSend, true },
+			false, 0, false},
 		"a message was looked for": {func(c *engine.Completion) { c.Peek = true }, true, 0, false},
 	} {
 		x := recv
@@ -155,13 +162,16 @@ func TestReportErrors(t *testing.T) {
 		failed core.BindFlags
 		says   []string
 	}{
-		{"truncated receive", engine.Completion{Kind: engine.KindRecv, Ctx: 1, Flags: uint64(flags), Len: 8, OLen: 4, Tag: 6, Data: 5, HasData: true, Src: 3, Err: engine.ErrTruncated}, r.rx,
-			core.CQErrEntry{CQEntry: core.CQEntry{Ctx: 1, Flags: flags | core.CompRemoteCQData, Len: 8, Tag: 6, Data: 5}, OLen: 4, Err: core.ErrTrunc, SrcAddr: 3}, core.BindRecv, []string{"loop: receive", "to 10.0.0.2:7"}},
-		{"cancelled receive", engine.Completion{Kind: engine.KindRecv, Ctx: 2, Release: true, Err: engine.ErrCanceled}, r.rx,
-			core.CQErrEntry{CQEntry: core.CQEntry{Ctx: 2, Flags: core.CompMultiRecv}, Err: core.ErrCanceled}, core.BindRecv, []string{"loop: receive"}},
+		{"truncated receive", engine.Completion{Kind: engine.KindRecv, Ctx: 1, Flags: uint64(flags), Len: 8, OLen: 4,
+			Tag: 6, Data: 5, HasData: true, Src: 3, Err: engine.ErrTruncated}, r.rx, core.CQErrEntry{CQEntry: core.CQEntry{Ctx: 1, Flags: flags | core.CompRemoteCQData, Len: 8, Tag: 6, Data: 5}, OLen: 4, Err: core.ErrTrunc, SrcAddr: 3}, core.BindRecv, []string{"loop: receive", "to 10.0.0.2:7"}},
+		{"cancelled receive", engine.Completion{Kind: engine.KindRecv, Ctx: 2, Release: true, Err: engine.ErrCanceled},
+			r.rx, core.CQErrEntry{CQEntry: core.CQEntry{Ctx: 2, Flags: core.CompMultiRecv}, Err: core.ErrCanceled},
+			core.BindRecv, []string{"loop: receive"}},
 		{"write that timed out", engine.Completion{Kind: engine.KindWrite, Ctx: 3, Err: core.ErrTimedOut}, r.tx,
-			core.CQErrEntry{CQEntry: core.CQEntry{Ctx: 3}, Err: core.ErrTimedOut}, core.BindWrite, []string{"loop: write", "wait longer"}},
-		{"injected send, which is told all the same", engine.Completion{Kind: engine.KindSend, Inject: true, Silent: true, Err: engine.ErrClosed}, r.tx,
+			core.CQErrEntry{CQEntry: core.CQEntry{Ctx: 3}, Err: core.ErrTimedOut}, core.BindWrite,
+			[]string{"loop: write", "wait longer"}},
+		{"injected send, which is reported in any case",
+			engine.Completion{Kind: engine.KindSend, Inject: true, Silent: true, Err: engine.ErrClosed}, r.tx,
 			core.CQErrEntry{Err: core.ErrCanceled}, core.BindSend, []string{"loop: send"}},
 		{"nothing found", engine.Completion{Kind: engine.KindRecv, Ctx: 4, Peek: true, Err: engine.ErrNoMessage}, r.rx,
 			core.CQErrEntry{CQEntry: core.CQEntry{Ctx: 4}, Err: core.ErrNoMsg}, 0, nil},
@@ -173,7 +183,8 @@ func TestReportErrors(t *testing.T) {
 			t.Fatalf("%s: %d entries, %v", c.name, n, err)
 		}
 		must(t, c.q.ReadErr(&e))
-		if e.Ctx != c.want.Ctx || e.Flags != c.want.Flags || e.Len != c.want.Len || e.Tag != c.want.Tag || e.Data != c.want.Data || e.OLen != c.want.OLen || e.Err != c.want.Err || e.SrcAddr != c.want.SrcAddr {
+		if e.Ctx != c.want.Ctx || e.Flags != c.want.Flags || e.Len != c.want.Len || e.Tag != c.want.Tag ||
+			e.Data != c.want.Data || e.OLen != c.want.OLen || e.Err != c.want.Err || e.SrcAddr != c.want.SrcAddr {
 			t.Errorf("%s: %+v, want %+v", c.name, e, c.want)
 		}
 		for _, s := range c.says {
@@ -207,7 +218,8 @@ func TestReportOne(t *testing.T) {
 		if e := next(t, r.tx); e.Ctx != 1 || e.Flags != core.CompMsg|core.CompSend || e.Len != 0 {
 			t.Errorf("sent: %+v", e)
 		}
-		if e := next(t, r.rx); e.Ctx != 2 || e.Flags != core.CompMsg|core.CompRecv || e.Len != 8 || string(e.Buf) != "datagram" {
+		if e := next(t, r.rx); e.Ctx != 2 || e.Flags != core.CompMsg|core.CompRecv || e.Len != 8 ||
+			string(e.Buf) != "datagram" {
 			t.Errorf("received: %+v", e)
 		}
 	}
@@ -235,6 +247,6 @@ func TestReportOwned(t *testing.T) {
 	none(t, r.tx)
 	none(t, r.rx)
 	if o.ends != 2 {
-		t.Errorf("the owner is told %d times, want 2", o.ends)
+		t.Errorf("the owner got %d completions, want 2", o.ends)
 	}
 }

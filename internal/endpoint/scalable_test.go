@@ -1,6 +1,6 @@
 package endpoint_test
 
-// Scalable endpoints and their contexts, over the loop provider's endpoint.
+// This file tests scalable endpoints and their contexts, over the loop provider's endpoint.
 
 import (
 	"testing"
@@ -40,17 +40,19 @@ func TestScalableRefused(t *testing.T) {
 	q, c, v, stx := d.queue(t), d.counter(t), d.vector(t), opened(t, d.OpenSTX, nil)
 	for index, want := range map[int]core.Errno{-1: core.ErrInval, 2: core.ErrInval, 3: core.ErrInval} {
 		_, err := s.TxContext(index, nil)
-		wants(t, "a transmit context that there is not", err, want)
+		wants(t, "a transmit context that does not exist", err, want)
 	}
 	_, err = s.RxContext(3, nil)
-	wants(t, "a receive context that there is not", err, core.ErrInval)
+	wants(t, "a receive context that does not exist", err, core.ErrInval)
 	for name, a := range map[string]core.TxAttr{
-		"capability": {Caps: core.CapAtomic}, "receive flag": {OpFlags: core.OpMultiRecv}, "size": {Size: 33}, "inject size": {InjectSize: 65}, "iov": {IOVLimit: 99},
+		"capability": {Caps: core.CapAtomic}, "receive flag": {OpFlags: core.OpMultiRecv}, "size": {Size: 33},
+		"inject size": {InjectSize: 65}, "iov": {IOVLimit: 99},
 	} {
 		_, err := s.TxContext(0, &a)
 		wants(t, "more than the endpoint has: "+name, err, core.ErrInval)
 	}
-	for name, a := range map[string]core.RxAttr{"capability": {Caps: core.CapAtomic}, "transmit flag": {OpFlags: core.OpInject}, "size": {Size: 33}} {
+	for name, a := range map[string]core.RxAttr{"capability": {Caps: core.CapAtomic},
+		"transmit flag": {OpFlags: core.OpInject}, "size": {Size: 33}} {
 		_, err := s.RxContext(0, &a)
 		wants(t, "more than the endpoint has: "+name, err, core.ErrInval)
 	}
@@ -169,7 +171,7 @@ func TestScalable(t *testing.T) {
 	}
 	again, err := s.TxContext(0, nil) // its place is free
 	must(t, err)
-	wants(t, "cancelling what there is not", again.Cancel(9), core.ErrNoEnt)
+	wants(t, "cancelling an operation that does not exist", again.Cancel(9), core.ErrNoEnt)
 	for _, o := range []core.Object{again, txs[1], rx, s, b, region, qs[0], qs[1], qb, qr, d, f} {
 		must(t, o.Close())
 	}

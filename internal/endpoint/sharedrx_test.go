@@ -1,6 +1,6 @@
 package endpoint_test
 
-// A shared receive context with queues of its own (TestSharedRx has one without).
+// This file tests a shared receive context with its own queues. TestSharedRx has one without them.
 
 import (
 	"testing"
@@ -23,7 +23,7 @@ func TestSharedRxQueues(t *testing.T) {
 	must(t, srx.BindCounter(c, core.BindRecv))
 	wants(t, "a second queue", srx.BindCQ(q, core.BindRecv), core.ErrInval)
 	_, err := srx.GetOpt(core.OptRxSize)
-	wants(t, "an option that it has not", err, core.ErrNoProtoOpt)
+	wants(t, "an option that it does not have", err, core.ErrNoProtoOpt)
 	wants(t, "setting one", srx.SetOpt(core.OptRxSize, 1), core.ErrNoProtoOpt)
 	wants(t, "a negative size", srx.SetOpt(core.OptMinMultiRecv, -1), core.ErrInval)
 	must(t, srx.SetOpt(core.OptMinMultiRecv, 9))
@@ -32,7 +32,8 @@ func TestSharedRxQueues(t *testing.T) {
 	}
 	w.d.locked(func() {
 		drv.Bound(&w.b.drv.Endpoint)
-		w.b.drv.conn = engine.NewReady(w.d.drv.Pool(), &engine.Config{StageMax: 4096, StageLimit: 1 << 16, TxDepth: 8}, drv.Context(), w.d.drv, w.b.drv)
+		w.b.drv.conn = engine.NewReady(w.d.drv.Pool(), &engine.Config{StageMax: 4096, StageLimit: 1 << 16, TxDepth: 8},
+			drv.Context(), w.d.drv, w.b.drv)
 	})
 	wants(t, "a queue after endpoints", srx.BindCQ(q, core.BindRecv), core.ErrInval)
 

@@ -1,6 +1,6 @@
 package endpoint_test
 
-// Shared transmit contexts, and the router of operations that count against them (contextRouter).
+// This file tests shared transmit contexts, and the router of operations that count against them (contextRouter).
 
 import (
 	"testing"
@@ -104,7 +104,8 @@ func TestSharedTx(t *testing.T) {
 // TestReadsFirst: with the order of writes after reads, a write waits until an earlier read completes. Other
 // operations do not wait.
 func TestReadsFirst(t *testing.T) {
-	for name, order := range map[string]core.Order{"no order": 0, "RMA writes after reads": core.OrderRMAWAR, "sends after reads": core.OrderSAR} {
+	for name, order := range map[string]core.Order{"no order": 0, "RMA writes after reads": core.OrderRMAWAR,
+		"sends after reads": core.OrderSAR} {
 		t.Run(name, func(t *testing.T) {
 			f := newFabric()
 			d := newDomain(t, f)
@@ -117,7 +118,9 @@ func TestReadsFirst(t *testing.T) {
 				must(t, e.Enable())
 			}
 			mem := []byte("before")
-			region := opened(t, d.RegMR, &core.MRAttr{IOV: [][]byte{mem}, Access: core.AccessRemoteRead | core.AccessRemoteWrite, RequestedKey: 3})
+			region := opened(t, d.RegMR,
+				&core.MRAttr{IOV: [][]byte{mem}, Access: core.AccessRemoteRead | core.AccessRemoteWrite,
+					RequestedKey: 3})
 			in := make([]byte, 6)
 			must(t, a.Read(in, 0, 0, 0, 3, 1))
 			queued := a.drv.conn.Queued()

@@ -24,12 +24,18 @@ func TestUnknownSource(t *testing.T) {
 		failed bool // an error entry about the sender
 		silent bool // no entry at all
 	}{
-		{"a message", engine.Completion{Kind: engine.KindRecv, Src: engine.AnySource, Flags: uint64(core.CompMsg | core.CompRecv)}, r.rx, core.CompMsg | core.CompRecv, true, false},
-		{"a message with data", engine.Completion{Kind: engine.KindRecv, Src: engine.AnySource, HasData: true, Data: 5}, r.rx, core.CompRemoteCQData, true, false},
-		{"the last of a buffer", engine.Completion{Kind: engine.KindRecv, Src: engine.AnySource, Silent: true, Release: true}, r.rx, core.CompMultiRecv, true, false},
-		{"a write with data", engine.Completion{Kind: engine.KindRemoteWrite, Src: engine.AnySource, HasData: true}, r.rx, core.CompRMA | core.CompRemoteWrite | core.CompRemoteCQData, true, false},
-		{"an atomic with data", engine.Completion{Kind: engine.KindRemoteWrite, Src: engine.AnySource, HasData: true, Atomic: true}, r.rx, core.CompAtomic | core.CompRemoteWrite | core.CompRemoteCQData, true, false},
-		{"a silent message", engine.Completion{Kind: engine.KindRecv, Src: engine.AnySource, Silent: true}, r.rx, 0, false, true},
+		{"a message", engine.Completion{Kind: engine.KindRecv, Src: engine.AnySource,
+			Flags: uint64(core.CompMsg | core.CompRecv)}, r.rx, core.CompMsg | core.CompRecv, true, false},
+		{"a message with data", engine.Completion{Kind: engine.KindRecv, Src: engine.AnySource, HasData: true, Data: 5},
+			r.rx, core.CompRemoteCQData, true, false},
+		{"the last of a buffer", engine.Completion{Kind: engine.KindRecv, Src: engine.AnySource, Silent: true,
+			Release: true}, r.rx, core.CompMultiRecv, true, false},
+		{"a write with data", engine.Completion{Kind: engine.KindRemoteWrite, Src: engine.AnySource, HasData: true},
+			r.rx, core.CompRMA | core.CompRemoteWrite | core.CompRemoteCQData, true, false},
+		{"an atomic with data", engine.Completion{Kind: engine.KindRemoteWrite, Src: engine.AnySource, HasData: true,
+			Atomic: true}, r.rx, core.CompAtomic | core.CompRemoteWrite | core.CompRemoteCQData, true, false},
+		{"a silent message", engine.Completion{Kind: engine.KindRecv, Src: engine.AnySource, Silent: true}, r.rx, 0,
+			false, true},
 		{"a known sender's", engine.Completion{Kind: engine.KindRecv, Src: 3}, r.rx, 0, false, false},
 		{"a peek", engine.Completion{Kind: engine.KindRecv, Src: engine.AnySource, Peek: true}, r.rx, 0, false, false},
 		{"a send", engine.Completion{Kind: engine.KindSend, Src: engine.AnySource}, r.tx, 0, false, false},
@@ -52,7 +58,8 @@ func TestUnknownSource(t *testing.T) {
 		default:
 			var e core.CQErrEntry
 			must(t, c.q.ReadErr(&e))
-			if e.Err != core.ErrAddrNotAvail || e.Peer.IP != peer || e.SrcAddr != core.AddrNotAvail || e.Ctx != 7 || e.Len != 4 || e.Tag != 6 || e.Flags != c.flags || e.Data != c.c.Data {
+			if e.Err != core.ErrAddrNotAvail || e.Peer.IP != peer || e.SrcAddr != core.AddrNotAvail || e.Ctx != 7 ||
+				e.Len != 4 || e.Tag != 6 || e.Flags != c.flags || e.Data != c.c.Data {
 				t.Errorf("%s: %+v", c.name, e)
 			}
 		}
@@ -63,7 +70,7 @@ func TestUnknownSource(t *testing.T) {
 	o := &ownerOf{}
 	r.d.locked(func() { s.Completed(&engine.Completion{Kind: engine.KindRecv, Src: engine.AnySource, Owner: o}) })
 	if none(t, r.rx); o.ends != 1 {
-		t.Errorf("an owner is told %d times", o.ends)
+		t.Errorf("an owner got %d completions", o.ends)
 	}
 }
 
@@ -86,10 +93,11 @@ func TestUnknownSourceWrap(t *testing.T) {
 	}
 	srx := opened(t, r.d.OpenSRX, nil)
 	if drv := srx.Driver().(*endpoint.SharedRx); s.Wrap(drv) != engine.CompletionSink(drv) {
-		t.Error("a shared context without queues of its own is wrapped")
+		t.Error("a shared context without its own queues is wrapped")
 	}
 	must(t, srx.Close())
-	for caps, want := range map[core.Caps]bool{core.CapSource: false, core.CapSourceErr: false, core.CapSource | core.CapSourceErr: true} {
+	for caps, want := range map[core.Caps]bool{core.CapSource: false, core.CapSourceErr: false,
+		core.CapSource | core.CapSourceErr: true} {
 		e := r.d.open(t, testInfo(allCaps|caps))
 		if got := e.drv.NamesUnknownSources(); got != want {
 			t.Errorf("%v: %v", caps, got)

@@ -1,6 +1,6 @@
 package endpoint_test
 
-// Deferred work and triggered operations (fi_trigger(3)).
+// This file tests deferred work and triggered operations (fi_trigger(3)).
 
 import (
 	"cmp"
@@ -15,22 +15,26 @@ import (
 
 // sendWork is deferred work of w.a: it sends a message with a tag when trig reaches threshold, and counts in done.
 func sendWork(w *world, tag uint64, trig *core.Counter, threshold uint64, done *core.Counter) *core.DeferredWork {
-	return &core.DeferredWork{Ctx: core.OpContext(tag), Threshold: threshold, TriggeringCntr: trig, CompletionCntr: done, OpType: core.OpTSend,
-		Tagged: &core.OpTagged{EP: w.a.Endpoint, Msg: core.TaggedArgs{IOV: [][]byte{message}, Tag: tag, Ctx: core.OpContext(tag)}}}
+	return &core.DeferredWork{Ctx: core.OpContext(tag), Threshold: threshold, TriggeringCntr: trig,
+		CompletionCntr: done, OpType: core.OpTSend, Tagged: &core.OpTagged{EP: w.a.Endpoint,
+			Msg: core.TaggedArgs{IOV: [][]byte{message}, Tag: tag, Ctx: core.OpContext(tag)}}}
 }
 
 // cntrWork changes a counter.
-func cntrWork(ctx core.OpContext, trig *core.Counter, threshold uint64, op core.OpType, target *core.Counter, v uint64) *core.DeferredWork {
-	return &core.DeferredWork{Ctx: ctx, Threshold: threshold, TriggeringCntr: trig, OpType: op, Cntr: &core.OpCntr{Cntr: target, Value: v}}
+func cntrWork(ctx core.OpContext, trig *core.Counter, threshold uint64, op core.OpType, target *core.Counter,
+	v uint64) *core.DeferredWork {
+	return &core.DeferredWork{Ctx: ctx, Threshold: threshold, TriggeringCntr: trig, OpType: op,
+		Cntr: &core.OpCntr{Cntr: target, Value: v}}
 }
 
-// tags receives the messages that w.b has got, and returns the tags in order.
+// tags receives n messages at w.b, and returns their tags in order.
 func (w *world) tags(t testing.TB, n int) []uint64 {
 	t.Helper()
 	var got []uint64
 	var in [64]byte
 	for range n {
-		must(t, w.b.TRecvMsg(&core.TaggedArgs{IOV: [][]byte{in[:]}, Addr: core.AddrUnspec, Ignore: ^uint64(0)}, core.OpCompletion))
+		must(t, w.b.TRecvMsg(&core.TaggedArgs{IOV: [][]byte{in[:]}, Addr: core.AddrUnspec, Ignore: ^uint64(0)},
+			core.OpCompletion))
 		got = append(got, next(t, w.qb).Tag)
 	}
 	return got
@@ -136,12 +140,14 @@ func TestWorkModel(t *testing.T) {
 			},
 			"change": func(rt *rapid.T) {
 				x := queue(rt)
-				x.set, x.target, x.value = rapid.Bool().Draw(rt, "set"), which.Draw(rt, "target"), small.Draw(rt, "value")
+				x.set, x.target, x.value = rapid.Bool().Draw(rt, "set"), which.Draw(rt, "target"),
+					small.Draw(rt, "value")
 				op := core.OpCntrAdd
 				if x.set {
 					op = core.OpCntrSet
 				}
-				must(t, w.d.QueueWork(cntrWork(core.OpContext(x.ctx), c[x.trig], x.threshold, op, c[x.target], x.value)))
+				must(t, w.d.QueueWork(cntrWork(core.OpContext(x.ctx), c[x.trig], x.threshold, op,
+					c[x.target], x.value)))
 				m.waiting = append(m.waiting, x)
 				m.look(x.trig)
 			},
@@ -163,7 +169,8 @@ func TestWorkModel(t *testing.T) {
 			"cancel": func(rt *rapid.T) {
 				x := rapid.Uint64Range(0, ctx+1).Draw(rt, "ctx")
 				i := slices.IndexFunc(m.waiting, func(w waitingWork) bool { return w.ctx == x && !w.triggered })
-				if err := w.d.CancelWork(core.OpContext(x)); (err == nil) != (i >= 0) || err != nil && err != core.ErrNoEnt {
+				if err := w.d.CancelWork(core.OpContext(x)); (err == nil) != (i >= 0) || err != nil &&
+					err != core.ErrNoEnt {
 					rt.Fatalf("cancel of %d: %v", x, err)
 				}
 				if i >= 0 {
@@ -177,13 +184,15 @@ func TestWorkModel(t *testing.T) {
 					only = c[i]
 				}
 				must(t, w.d.FlushWork(only))
-				m.waiting = slices.DeleteFunc(m.waiting, func(w waitingWork) bool { return !w.triggered && (i < 0 || w.trig == i) })
+				m.waiting = slices.DeleteFunc(m.waiting,
+					func(w waitingWork) bool { return !w.triggered && (i < 0 || w.trig == i) })
 			},
 			"": func(rt *rapid.T) {
 				m.run()
 				for i := range c {
 					if c[i].Value() != m.val[i] || c[i].ErrValue() != m.errs[i] {
-						rt.Fatalf("counter %d is %d, %d; want %d, %d", i, c[i].Value(), c[i].ErrValue(), m.val[i], m.errs[i])
+						rt.Fatalf("counter %d is %d, %d; want %d, %d", i, c[i].Value(), c[i].ErrValue(),
+							m.val[i], m.errs[i])
 					}
 				}
 				if got := w.tags(t, len(m.sent)); !slices.Equal(got, m.sent) {
@@ -202,7 +211,8 @@ func TestWorkKinds(t *testing.T) {
 	w, mem := atomicWorld(t)
 	n := w.counters(t, 3)
 	go_, done, extra := n[0], n[1], n[2]
-	in, tin, read, result, compared := make([]byte, 64), make([]byte, 64), make([]byte, 8), make([]byte, 16), make([]byte, 16)
+	in, tin, read, result, compared := make([]byte, 64), make([]byte, 64), make([]byte, 8), make([]byte, 16),
+		make([]byte, 16)
 	deferred := func(at uint64, op core.OpType, f func(*core.DeferredWork)) {
 		t.Helper()
 		dw := &core.DeferredWork{Threshold: at, TriggeringCntr: go_, CompletionCntr: done, OpType: op}
@@ -233,7 +243,8 @@ func TestWorkKinds(t *testing.T) {
 		d.Atomic = &core.OpAtomicArgs{EP: w.a.Endpoint, Msg: *args(core.AtomicSum, 1, 1), Result: [][]byte{result}}
 	})
 	deferred(7, core.OpCompareAtomic, func(d *core.DeferredWork) {
-		d.Atomic = &core.OpAtomicArgs{EP: w.a.Endpoint, Msg: *args(core.AtomicCSwap, 70, 80), Compare: [][]byte{words(13, 99)}, Result: [][]byte{compared}}
+		d.Atomic = &core.OpAtomicArgs{EP: w.a.Endpoint, Msg: *args(core.AtomicCSwap, 70, 80),
+			Compare: [][]byte{words(13, 99)}, Result: [][]byte{compared}}
 	})
 	must(t, w.d.QueueWork(cntrWork(1, go_, 8, core.OpCntrSet, extra, 40)))
 	must(t, w.d.QueueWork(cntrWork(1, go_, 9, core.OpCntrAdd, extra, 2)))
@@ -249,7 +260,8 @@ func TestWorkKinds(t *testing.T) {
 	if string(in[:len(message)]) != string(message) || string(tin[:len(message)]) != string(message) {
 		t.Errorf("received %q and %q", in, tin)
 	}
-	for what, v := range map[string][2][]byte{"memory": {mem, words(99, 70, 24, 4)}, "read": {read, words(99)}, "fetched": {result, words(12, 23)}, "compared": {compared, words(13, 24)}} {
+	for what, v := range map[string][2][]byte{"memory": {mem, words(99, 70, 24, 4)}, "read": {read, words(99)},
+		"fetched": {result, words(12, 23)}, "compared": {compared, words(13, 24)}} {
 		if string(v[0]) != string(v[1]) {
 			t.Errorf("%s: %x, want %x", what, v[0], v[1])
 		}
@@ -358,17 +370,18 @@ func TestWorkRefused(t *testing.T) {
 		change func(*core.DeferredWork)
 		want   core.Errno
 	}{
-		"no counter":           {func(d *core.DeferredWork) { d.TriggeringCntr = nil }, core.ErrInval},
-		"foreign counter":      {func(d *core.DeferredWork) { d.TriggeringCntr = foreign }, core.ErrInval},
-		"foreign completion":   {func(d *core.DeferredWork) { d.CompletionCntr = foreign }, core.ErrInval},
-		"no operation":         {func(d *core.DeferredWork) { d.Tagged = nil }, core.ErrInval},
-		"another operation":    {func(d *core.DeferredWork) { d.OpType = core.OpWrite }, core.ErrInval},
-		"no such operation":    {func(d *core.DeferredWork) { d.OpType = 11 }, core.ErrNoSys},
-		"no such endpoint":     {func(d *core.DeferredWork) { d.Tagged.EP = nil }, core.ErrNoSys},
-		"endpoint without":     {func(d *core.DeferredWork) { d.Tagged.EP = plain.Endpoint }, core.ErrNoSys},
-		"inject":               {func(d *core.DeferredWork) { d.Tagged.Flags = core.OpInject }, core.ErrInval},
-		"bad flag":             {func(d *core.DeferredWork) { d.Tagged.Flags = core.OpPeek }, core.ErrBadFlags},
-		"peek":                 {func(d *core.DeferredWork) { d.OpType, d.Tagged.Flags = core.OpTRecv, core.OpPeek }, core.ErrNoSys},
+		"no counter":         {func(d *core.DeferredWork) { d.TriggeringCntr = nil }, core.ErrInval},
+		"foreign counter":    {func(d *core.DeferredWork) { d.TriggeringCntr = foreign }, core.ErrInval},
+		"foreign completion": {func(d *core.DeferredWork) { d.CompletionCntr = foreign }, core.ErrInval},
+		"no operation":       {func(d *core.DeferredWork) { d.Tagged = nil }, core.ErrInval},
+		"another operation":  {func(d *core.DeferredWork) { d.OpType = core.OpWrite }, core.ErrInval},
+		"no such operation":  {func(d *core.DeferredWork) { d.OpType = 11 }, core.ErrNoSys},
+		"no such endpoint":   {func(d *core.DeferredWork) { d.Tagged.EP = nil }, core.ErrNoSys},
+		"endpoint without":   {func(d *core.DeferredWork) { d.Tagged.EP = plain.Endpoint }, core.ErrNoSys},
+		"inject":             {func(d *core.DeferredWork) { d.Tagged.Flags = core.OpInject }, core.ErrInval},
+		"bad flag":           {func(d *core.DeferredWork) { d.Tagged.Flags = core.OpPeek }, core.ErrBadFlags},
+		"peek": {func(d *core.DeferredWork) { d.OpType, d.Tagged.Flags = core.OpTRecv, core.OpPeek },
+			core.ErrNoSys},
 		"counter's completion": {func(d *core.DeferredWork) { d.OpType, d.Cntr = core.OpCntrAdd, &core.OpCntr{Cntr: n[0]} }, core.ErrInval},
 		"long":                 {func(d *core.DeferredWork) { d.Tagged.Msg.IOV = make([][]byte, 9) }, core.ErrInval},
 	} {
@@ -431,7 +444,8 @@ func TestWorkEnds(t *testing.T) {
 	gone := sendWork(w, 3, n[0], 5, n[1])
 	gone.Tagged.EP = third.Endpoint
 	must(t, w.d.QueueWork(gone))
-	must(t, third.RecvMsg(&core.MsgArgs{IOV: [][]byte{make([]byte, 8)}, Trigger: &core.TriggeredContext{Cntr: n[0], Threshold: 5}}, core.OpTrigger))
+	must(t, third.RecvMsg(&core.MsgArgs{IOV: [][]byte{make([]byte, 8)},
+		Trigger: &core.TriggeredContext{Cntr: n[0], Threshold: 5}}, core.OpTrigger))
 	must(t, third.Close())
 	must(t, n[0].Add(10))
 	none(t, w.qa)
@@ -452,8 +466,9 @@ func TestWorkCloses(t *testing.T) {
 	in := make([]byte, 64)
 	recv := func(ep *core.Endpoint, tag uint64) {
 		t.Helper()
-		must(t, w.d.QueueWork(&core.DeferredWork{Ctx: 5, TriggeringCntr: n[0], CompletionCntr: done, OpType: core.OpTRecv,
-			Tagged: &core.OpTagged{EP: ep, Msg: core.TaggedArgs{IOV: [][]byte{in}, Tag: tag}, Flags: core.OpCompletion}}))
+		must(t, w.d.QueueWork(&core.DeferredWork{Ctx: 5, TriggeringCntr: n[0], CompletionCntr: done,
+			OpType: core.OpTRecv, Tagged: &core.OpTagged{EP: ep, Msg: core.TaggedArgs{IOV: [][]byte{in}, Tag: tag},
+				Flags: core.OpCompletion}}))
 	}
 	busy := func(what string) {
 		t.Helper()
@@ -521,7 +536,8 @@ func TestWorkReported(t *testing.T) {
 	dw.Tagged.Flags = core.OpCompletion
 	must(t, w.d.QueueWork(dw))
 	rv := &core.DeferredWork{Threshold: 1, TriggeringCntr: n[0], CompletionCntr: n[1], OpType: core.OpTRecv,
-		Tagged: &core.OpTagged{EP: w.b.Endpoint, Msg: core.TaggedArgs{IOV: [][]byte{make([]byte, 64)}, Tag: 6, Ctx: 7}, Flags: core.OpCompletion}}
+		Tagged: &core.OpTagged{EP: w.b.Endpoint, Msg: core.TaggedArgs{IOV: [][]byte{make([]byte, 64)}, Tag: 6, Ctx: 7},
+			Flags: core.OpCompletion}}
 	must(t, w.d.QueueWork(rv))
 	must(t, n[0].Add(1))
 	if a, b := next(t, w.qa), next(t, w.qb); a.Ctx != 6 || b.Ctx != 7 || b.Tag != 6 || n[1].Value() != 2 {
@@ -563,7 +579,8 @@ func TestTriggerAlias(t *testing.T) {
 	n := w.counters(t, 1)
 	a, err := w.a.Alias(core.BindTransmit, core.OpTrigger)
 	must(t, err)
-	for name, err := range map[string]error{"send": a.Send(message, 0, 0, 1), "tsend": a.TSend(message, 0, 0, 1, 1), "read": a.Read(message, 0, 0, 0, 3, 1)} {
+	for name, err := range map[string]error{"send": a.Send(message, 0, 0, 1), "tsend": a.TSend(message, 0, 0, 1, 1),
+		"read": a.Read(message, 0, 0, 0, 3, 1)} {
 		if err != core.ErrInval {
 			t.Errorf("%s: %v", name, err)
 		}

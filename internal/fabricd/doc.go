@@ -1,2 +1,3 @@
-// Package fabricd says where the node's daemon is found: the folder of its Unix sockets. Libraries import it, so it imports nothing heavy.
+// Package fabricd finds the node's daemon: the folder of its Unix sockets. Libraries import it, so it imports only
+// small packages.
 package fabricd

@@ -6,20 +6,20 @@ import (
 	"strconv"
 )
 
-// EnvDir is the environment variable that names the folder of the daemon's sockets. "off" means that there is no daemon.
+// EnvDir is the environment variable with the folder of the daemon's sockets. "off" means that there is no daemon.
 const EnvDir = "FABRICD_DIR"
 
-// The sockets in the daemon's folder.
+// These are the sockets in the daemon's folder.
 const (
 	API   = "api.sock"   // HTTP with JSON: directory, processes, emulation, metrics, the page
-	Stats = "stats.sock" // processes that register here are asked for their counters
+	Stats = "stats.sock" // processes register here, and fabricd asks them for their figures
 )
 
-// SystemDir is the folder of a daemon that the system runs.
+// SystemDir is the folder of a daemon that the system starts.
 const SystemDir = "/run/fabricd"
 
-// OwnDir is the folder of a daemon that user uid runs: runtime is XDG_RUNTIME_DIR, which is private to the user; without it, a folder in temp that
-// carries the uid.
+// OwnDir returns the folder of the daemon of user uid. It is in runtime, which is XDG_RUNTIME_DIR and private to the
+// user. Without runtime it is a folder in temp with the uid in its name.
 func OwnDir(uid int, runtime, temp string) string {
 	switch {
 	case uid == 0:
@@ -31,8 +31,8 @@ func OwnDir(uid int, runtime, temp string) string {
 	}
 }
 
-// Dirs are the folders in which a client looks for a daemon, the first first: what FABRICD_DIR says and nothing else if it is set, else the user's own
-// daemon and the system's. None if it is "off".
+// Dirs returns the folders in which a client looks for a daemon, in this order: only FABRICD_DIR if that is set,
+// otherwise the folder of the user's own daemon and that of the system's. It returns none if FABRICD_DIR is "off".
 func Dirs() []string {
 	switch dir := os.Getenv(EnvDir); dir {
 	case "":
@@ -48,8 +48,8 @@ func Dirs() []string {
 	return []string{own, SystemDir}
 }
 
-// Find returns the path of a daemon's socket, API or Stats, or "" where there is none. In a folder that others may write to the socket must
-// belong to this user or to root, or the answer is no: anybody could have put it there.
+// Find returns the path of a daemon's socket, API or Stats, or "" if there is none. If other users may write to the
+// folder, the socket must belong to this user or to root, because any user could have made it.
 func Find(socket string) string {
 	for _, dir := range Dirs() {
 		path := filepath.Join(dir, socket)

@@ -26,7 +26,7 @@ func TestOwnDir(t *testing.T) {
 	}
 }
 
-// TestFind: a socket in a folder that others may write to is nobody's daemon.
+// TestFind: a socket is not used if other users may write to its folder.
 func TestFind(t *testing.T) {
 	dir := t.TempDir()
 	t.Setenv(EnvDir, dir)
@@ -45,7 +45,7 @@ func TestFind(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got := Find(API); got != "" {
-		t.Errorf("Find in a folder for everybody = %s", got)
+		t.Errorf("Find in a folder that all users may write to = %s", got)
 	}
 	t.Setenv(EnvDir, "off")
 	if got := Dirs(); got != nil {
@@ -53,7 +53,8 @@ func TestFind(t *testing.T) {
 	}
 }
 
-// TestCheck: a folder of another user's, a link of another user's to a good folder, and what is no folder are not trusted.
+// TestCheck: Check accepts neither a folder of another user, nor a link of another user to a valid folder, nor a
+// file.
 func TestCheck(t *testing.T) {
 	dir := t.TempDir()
 	good, link, file := filepath.Join(dir, "good"), filepath.Join(dir, "link"), filepath.Join(dir, "file")
@@ -69,7 +70,7 @@ func TestCheck(t *testing.T) {
 		t.Errorf("a file: %v; nothing: %v", Check(file), Check(filepath.Join(dir, "none")))
 	}
 	if os.Getuid() != 0 {
-		return // what follows is tried by root
+		return // the rest needs root
 	}
 	if err := os.Lchown(link, 65532, 65532); err != nil {
 		t.Fatal(err)
@@ -85,9 +86,10 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// TestFindForeign: what another user has put where a daemon's folder is looked for is not used, also if it leads to a folder that would be.
+// TestFindForeign: a folder or link of another user at the place of a daemon's folder is not used, even if the link
+// leads to a valid folder.
 func TestFindForeign(t *testing.T) {
-	need.Root(t, "giving files to somebody else")
+	need.Root(t, "giving files to another user")
 	dir, at := t.TempDir(), filepath.Join(t.TempDir(), "fabricd-0")
 	l, err := net.Listen("unix", filepath.Join(dir, API))
 	if err != nil {

@@ -8,8 +8,9 @@ import (
 	"syscall"
 )
 
-// Check says why sockets in a folder are not to be trusted: it belongs to another user than this one and root, as may a link that leads there, or others may
-// put sockets into it. A link of root's or of this user's is as good as the folder: in /tmp nobody else can replace it (the sticky bit, inode(7)).
+// Check returns an error if the sockets in a folder cannot be trusted. The folder, and a link to it, must belong to
+// this user or to root, and other users must not be able to put sockets into it. A link of this user or of root is as
+// good as the folder: in /tmp no other user can replace it (the sticky bit, inode(7)).
 func Check(dir string) error {
 	link, err := os.Lstat(dir)
 	if err != nil {

@@ -8,27 +8,28 @@ import (
 	"gofabric/core"
 )
 
-// DirectoryScheme stands before :// in addresses that are names of the node's directory.
+// DirectoryScheme precedes :// in addresses that are names of the node's directory.
 const DirectoryScheme = "fabric"
 
-// Directory is the node's directory of names (fabricd), as a program uses it.
+// Directory is the node's directory of names (fabricd) for programs.
 type Directory struct {
 	// Lookup returns the addresses that a name stands for.
 	Lookup Lookup
-	// Register keeps a name for an address until the result is closed.
+	// Register keeps a name registered for an address until the result is closed.
 	Register func(ctx context.Context, name string, address core.Addr) (Registered, error)
 }
 
 // Registered is a name that is kept in the directory.
 type Registered interface {
-	// Close takes the name back.
+	// Close removes the name.
 	Close()
 }
 
-// directory is what SetDirectory was given.
+// directory is the argument of SetDirectory.
 var directory Directory
 
-// SetDirectory gives the program a directory of names. It is for init functions: package gofabric/fabricd calls it, so that only programs that import it contain an HTTP client.
+// SetDirectory sets the program's directory of names. Call it in init functions: package gofabric/fabricd does, so
+// that other programs contain no HTTP client.
 func SetDirectory(d Directory) { directory = d }
 
 // errNoDirectory is core.ErrNoSys, and says which import the program lacks.

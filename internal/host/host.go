@@ -1,5 +1,5 @@
-// Package host answers GetInfo's questions about this machine: its interfaces, names and routes. It is what stands between core, which asks the
-// system nothing, and packages net and netx.
+// Package host answers GetInfo's questions about this machine: its interfaces, names and routes. It separates core,
+// which makes no system calls, from packages net and netx.
 package host
 
 import (
@@ -13,16 +13,17 @@ import (
 	"gofabric/internal/netx"
 )
 
-// DefaultTimeout bounds a look-up of a name. Resolvers give up by themselves only after tens of seconds, or never.
+// DefaultTimeout is the longest time of a look-up of a name. Resolvers give up only after tens of seconds, or never.
 const DefaultTimeout = 5 * time.Second
 
 // Host implements core.Host. The zero Host is ready to use. Its methods may be called from any goroutine.
 type Host struct {
-	// Timeout bounds each look-up of a name; 0 is DefaultTimeout.
+	// Timeout is the longest time of a look-up of a name; 0 means DefaultTimeout.
 	Timeout time.Duration
-	// Resolver looks names up; nil is net.DefaultResolver.
+	// Resolver looks up names; nil means net.DefaultResolver.
 	Resolver *net.Resolver
-	// Schemes look up names that have a scheme in front, such as fabric://job/3, by scheme. It is not changed once the Host is in use.
+	// Schemes has look-ups for names with a scheme, such as fabric://job/3, by scheme. It must not change once the
+	// Host is in use.
 	Schemes map[string]Lookup
 }
 
@@ -58,7 +59,8 @@ func fromNetx(i *netx.Interface) core.Iface {
 func (h *Host) FilterInterfaces(list []core.Iface, spec string) ([]core.Iface, []core.RefusedIface, error) {
 	entries := make([]netx.Interface, len(list))
 	for k, i := range list {
-		entries[k] = netx.Interface{Index: k, Name: i.Name, Addr: i.Addr, Prefix: i.Prefix} // Index leads back to list
+		// Index is the position in list.
+		entries[k] = netx.Interface{Index: k, Name: i.Name, Addr: i.Addr, Prefix: i.Prefix}
 	}
 	keptEntries, refusedEntries, err := netx.FilterInterfaces(entries, spec)
 	if err != nil {
@@ -75,7 +77,8 @@ func (h *Host) FilterInterfaces(list []core.Iface, spec string) ([]core.Iface, [
 	return kept, refused, nil
 }
 
-// SourceFor returns the address that the system's routes choose towards dest. Connecting a datagram socket sends nothing.
+// SourceFor returns the address that the system's routes choose for packets to dest. Connecting a datagram socket
+// sends nothing.
 func (h *Host) SourceFor(dest netip.AddrPort) (netip.Addr, error) {
 	if dest.Port() == 0 {
 		dest = netip.AddrPortFrom(dest.Addr(), 9) // any port will do, but some systems refuse 0
@@ -93,5 +96,5 @@ func (h *Host) SourceFor(dest netip.AddrPort) (netip.Addr, error) {
 	return local.Addr().Unmap(), os.NewSyscallError("getsockname", err)
 }
 
-// IsLocal reports whether a is a loopback address or one of this machine's.
+// IsLocal reports whether a is a loopback address or another address of this machine.
 func (h *Host) IsLocal(a netip.Addr) bool { return netx.IsLocal(a) }

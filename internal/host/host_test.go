@@ -38,7 +38,8 @@ func TestInterfacesHaveLoopback(t *testing.T) {
 func TestFilterInterfaces(t *testing.T) {
 	h := &host.Host{}
 	list := []core.Iface{
-		{Name: "eth0", Addr: netip.MustParseAddr("10.1.0.5"), Speed: 7}, {Name: "eth0", Addr: netip.MustParseAddr("fd00::5")},
+		{Name: "eth0", Addr: netip.MustParseAddr("10.1.0.5"), Speed: 7},
+		{Name: "eth0", Addr: netip.MustParseAddr("fd00::5")},
 		{Name: "lo", Addr: netip.MustParseAddr("127.0.0.1")},
 	}
 	kept, refused, err := h.FilterInterfaces(list, "10.0.0.0/8,lo")
@@ -95,7 +96,7 @@ func TestResolve(t *testing.T) {
 	}
 }
 
-// TestSchemes: names with a scheme go to whoever knows the scheme, and to nobody else.
+// TestSchemes: names with a scheme go only to the resolver of that scheme.
 func TestSchemes(t *testing.T) {
 	want := netip.MustParseAddrPort("10.0.0.1:7")
 	h := &host.Host{Timeout: 50 * time.Millisecond, Schemes: map[string]host.Lookup{"fabric": func(ctx context.Context, name string) ([]netip.AddrPort, error) {
@@ -132,7 +133,7 @@ func TestSchemes(t *testing.T) {
 	}
 }
 
-// A name server that never answers must not hang us.
+// TestResolveEnds: a name server that never answers must not block for ever.
 func TestResolveEnds(t *testing.T) {
 	h := &host.Host{Timeout: 50 * time.Millisecond, Resolver: &net.Resolver{
 		PreferGo: true,

@@ -13,11 +13,12 @@ import (
 	"gofabric/core"
 )
 
-// maxName is the longest name that DNS can hold; what is longer is not worth asking for.
+// maxName is the length of the longest name in DNS. Longer names are not looked up.
 const maxName = 255
 
-// Resolve returns the addresses of node and service, as getaddrinfo(3) does for a stream socket. numeric forbids look-ups. An empty node is the wildcard
-// address if passive, else the loopback address. The error of a look-up that took too long says so.
+// Resolve returns the addresses of node and service, as getaddrinfo(3) does for a stream socket. numeric forbids
+// look-ups. An empty node is the wildcard address if passive, otherwise the loopback address. If a look-up took too
+// long, the error says so.
 func (h *Host) Resolve(node, service string, numeric, passive bool) ([]netip.AddrPort, error) {
 	timeout := h.Timeout
 	if timeout <= 0 {
@@ -54,7 +55,7 @@ func tookTooLong(node string, timeout time.Duration) error {
 	return fmt.Errorf("looking up %.128q took longer than %v: %w", node, timeout, core.ErrTimedOut)
 }
 
-// schemed looks up a name with a scheme. What it stands for has a port.
+// schemed looks up a name with a scheme. The addresses that it stands for have ports.
 func (h *Host) schemed(ctx context.Context, scheme, name, service string, numeric bool) ([]netip.AddrPort, error) {
 	lookup := h.Schemes[strings.ToLower(scheme)]
 	switch {
@@ -138,7 +139,7 @@ func (h *Host) loopback() []netip.Addr {
 	return []netip.Addr{v4}
 }
 
-// unfit reports names that no resolver should be bothered with.
+// unfit reports whether a name is no valid name of a host, so that resolvers need not be asked.
 func unfit(name string) bool {
 	return len(name) > maxName || strings.IndexFunc(name, func(r rune) bool { return r <= ' ' || r == 0x7f }) >= 0
 }

@@ -102,7 +102,8 @@ func TestFaults(t *testing.T) {
 		{"corrupt", Faults{Corrupt: 0.1}, Stats{Sent: n, Corrupted: n / 10}, 0.02, n},
 		{"delay", Faults{Delay: time.Second / 2}, Stats{Sent: n, Delayed: n, Overflows: n - 4599}, 0, 4599},
 		{"jitter", Faults{Jitter: time.Millisecond}, Stats{Sent: n, Delayed: n}, 0.01, n},
-		{"line", Faults{Rate: 40_000_000, Backlog: 10_000}, Stats{Sent: n, Delayed: n / 2, Overflows: n / 2}, 0.01, n / 2},
+		{"line", Faults{Rate: 40_000_000, Backlog: 10_000}, Stats{Sent: n, Delayed: n / 2, Overflows: n / 2},
+			0.01, n / 2},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -168,10 +169,10 @@ func TestSeed(t *testing.T) {
 	c, _ := transcript(6, f, 3000)
 	same := func(x, y *recorder) bool { return bytes.Equal(bytes.Join(x.got, nil), bytes.Join(y.got, nil)) }
 	if !same(a, b) || as != bs {
-		t.Error("the same seed did something else")
+		t.Error("the same seed had another result")
 	}
 	if same(a, c) {
-		t.Error("another seed did the same")
+		t.Error("another seed had the same result")
 	}
 	f.Dup = 0
 	if _, s := transcript(5, f, 3000); s.Lost != as.Lost {
@@ -190,19 +191,19 @@ func TestPartition(t *testing.T) {
 		l.Send(start.Add(at), r, netip.AddrPort{}, [][]byte{{1}}, 0)
 		return len(r.got) > n
 	}
-	for at, want := range map[time.Duration]bool{0: true, time.Second - 1: true, time.Second: false, 2*time.Second - 1: false, 2 * time.Second: true,
-		5500 * time.Millisecond: false, time.Hour: true} {
+	for at, want := range map[time.Duration]bool{0: true, time.Second - 1: true, time.Second: false,
+		2*time.Second - 1: false, 2 * time.Second: true, 5500 * time.Millisecond: false, time.Hour: true} {
 		if arrives(at) != want {
 			t.Errorf("at %v: arrived is %v", at, !want)
 		}
 	}
 	l.Down(true)
 	if arrives(time.Hour) {
-		t.Error("arrived though the path is cut")
+		t.Error("arrived although the path is cut")
 	}
 	l.Down(false)
 	if !arrives(time.Hour) {
-		t.Error("lost though the path is whole again")
+		t.Error("lost although the path is restored")
 	}
 	if s := l.Stats(); s.Cut != 4 {
 		t.Errorf("%+v", s)
@@ -278,7 +279,8 @@ func TestRuns(t *testing.T) {
 	for _, f := range []Faults{{}, {Loss: math.SmallestNonzeroFloat64, Dup: 1e-18}} {
 		l.Set(f)
 		r := newRecorder()
-		if err := l.Send(1, r, netip.AddrPort{}, [][]byte{make([]byte, 1000)}, 100); err != nil || r.runs != 1 || len(r.got) != 10 {
+		if err := l.Send(1, r, netip.AddrPort{}, [][]byte{make([]byte, 1000)}, 100); err != nil || r.runs != 1 ||
+			len(r.got) != 10 {
 			t.Errorf("%+v: %d datagrams in %d runs, %v", f, len(r.got), r.runs, err)
 		}
 		r.fail = errors.New("no route")
@@ -290,7 +292,8 @@ func TestRuns(t *testing.T) {
 
 // TestCheck refuses invalid settings.
 func TestCheck(t *testing.T) {
-	for _, f := range []Faults{{Loss: -0.1}, {Dup: 1.1}, {Corrupt: math.NaN()}, {Delay: -1}, {Jitter: 48 * time.Hour}, {Rate: -1}, {Backlog: -1}} {
+	for _, f := range []Faults{{Loss: -0.1}, {Dup: 1.1}, {Corrupt: math.NaN()}, {Delay: -1}, {Jitter: 48 * time.Hour},
+		{Rate: -1}, {Backlog: -1}} {
 		if f.Check() == nil {
 			t.Errorf("%+v passes", f)
 		}

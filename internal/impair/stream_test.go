@@ -73,7 +73,8 @@ func TestStream(t *testing.T) {
 		}
 		seed := rapid.Uint64().Draw(t, "seed")
 		make := func() *Stream {
-			return NewStream(seed, 1, f, StreamFaults{Cut: rapid.SampledFrom([]float64{0, 0.5, 1}).Draw(t, "cut")}, spans, 1, 1, 0)
+			return NewStream(seed, 1, f, StreamFaults{Cut: rapid.SampledFrom([]float64{0, 0.5, 1}).Draw(t, "cut")},
+				spans, 1, 1, 0)
 		}
 		s := make()
 		total := rapid.IntRange(1, 100_000).Draw(t, "total")
@@ -85,7 +86,7 @@ func TestStream(t *testing.T) {
 		}
 		for range 2 {
 			if a, b := make().arrival(5, 100, retransmit), make().arrival(5, 100, retransmit); a != b {
-				t.Fatalf("the same seed says %d and %d", a, b)
+				t.Fatalf("the same seed gives %d and %d", a, b)
 			}
 		}
 	})

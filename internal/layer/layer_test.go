@@ -84,7 +84,8 @@ func TestWrongBelow(t *testing.T) {
 			wants(t, "an Info of the caller's making", err, core.ErrInval)
 		}
 		_, err := f.OpenDomain(info)
-		if wants(t, "OpenDomain", err, core.ErrNoSys); !strings.Contains(err.Error(), "ofi_x stands on providers of "+word) {
+		if wants(t, "OpenDomain", err, core.ErrNoSys); !strings.Contains(err.Error(),
+			"ofi_x stands on providers of "+word) {
 			t.Errorf("%v", err)
 		}
 		if low.opened == nil || low.open {
@@ -143,7 +144,7 @@ func TestOver(t *testing.T) {
 		t.Fatal(err)
 	}
 	if d.Below() != core.DomainDriver(d.Lower) || d.Progress() != d.Lower.Progress() {
-		t.Error("the layer's domain has a lock of its own")
+		t.Error("the layer's domain has its own lock")
 	}
 	_, err = d.OpenEndpoint(info.Below(), nil)
 	wants(t, "an endpoint of the kind below", err, core.ErrInval)
@@ -165,8 +166,9 @@ func TestHintsBelow(t *testing.T) {
 	if h := layer.HintsBelow(core.CapMsg, nil); h.Caps != core.CapMsg || h.Domain != nil {
 		t.Errorf("%+v", h)
 	}
-	h := layer.HintsBelow(core.CapMsg, &core.Info{Caps: core.CapTagged | core.CapLocalComm, AddrFormat: core.FormatSockaddrIn6,
-		Domain: &core.DomainAttr{Name: "x", Threading: core.ThreadDomain, DataProgress: core.ProgressManual}})
+	h := layer.HintsBelow(core.CapMsg, &core.Info{Caps: core.CapTagged | core.CapLocalComm,
+		AddrFormat: core.FormatSockaddrIn6, Domain: &core.DomainAttr{Name: "x", Threading: core.ThreadDomain,
+			DataProgress: core.ProgressManual}})
 	if h.Caps != core.CapMsg|core.CapLocalComm || h.AddrFormat != core.FormatSockaddrIn6 || h.Domain.Name != "" ||
 		h.Domain.Threading != core.ThreadDomain || h.Domain.DataProgress != core.ProgressManual {
 		t.Errorf("%+v, %+v", h, h.Domain)
@@ -175,10 +177,12 @@ func TestHintsBelow(t *testing.T) {
 
 // TestTransfers checks the defaults, and that single copies are used only where they are allowed.
 func TestTransfers(t *testing.T) {
-	defs := append(layer.TransferParams("ofi_x"), core.Param{Provider: "ofi_x", Name: "extensions", Type: core.ParamBool, Default: "1"})
+	defs := append(layer.TransferParams("ofi_x"),
+		core.Param{Provider: "ofi_x", Name: "extensions", Type: core.ParamBool, Default: "1"})
 	r := params.Read(nil, "ofi_x", defs)
 	s := layer.ReadTransfers(r)
-	if err := r.Err(); err != nil || s.Staging != 4096 || s.SingleCopy != 32<<10 || s.UnexpBytes != 256<<20 || s.Rendezvous>>63 == 0 || s.Linger <= 0 {
+	if err := r.Err(); err != nil || s.Staging != 4096 || s.SingleCopy != 32<<10 || s.UnexpBytes != 256<<20 ||
+		s.Rendezvous>>63 == 0 || s.Linger <= 0 {
 		t.Errorf("%+v, %v", s, err)
 	}
 	if c := s.Conn(8, 16<<10, 64, true); c.CMA == nil || c.StageMax != 16<<10 || c.TxDepth != 8 || c.InternalMax != 64 {

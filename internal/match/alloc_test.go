@@ -1,4 +1,4 @@
-// Memory: no allocation per operation, and none kept for masks and bursts of the past.
+// This file checks that operations allocate nothing, and that no memory is kept for masks and bursts of the past.
 
 package match
 
@@ -83,7 +83,7 @@ func TestNoAllocsInPhases(t *testing.T) {
 	})
 }
 
-// After a burst and enough small use, tables and classes are back to what the small use needs.
+// TestMemoryReturns: after a burst and enough small use, tables and classes have the size for the small use.
 func TestMemoryReturns(t *testing.T) {
 	for _, left := range []int{0, 1} { // with one left the index stays, with none it is dropped
 		var q Queue[int, int]

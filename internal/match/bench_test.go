@@ -1,4 +1,5 @@
-// The cost of a match at depths of 1 to 100,000. It should not depend on the depth, except for cache misses.
+// This file measures the cost of a match at depths of 1 to 100,000. It should not depend on the depth, except for
+// cache misses.
 
 package match
 
@@ -10,7 +11,7 @@ import (
 
 var depths = []int{1, 10, 1000, 100000}
 
-// BenchmarkFIFO is the untagged queue: the oldest is matched, and posted again.
+// BenchmarkFIFO measures the untagged queue: the oldest receive is matched and posted again.
 func BenchmarkFIFO(b *testing.B) {
 	for _, depth := range depths {
 		b.Run(fmt.Sprint(depth), func(b *testing.B) {
@@ -118,10 +119,10 @@ func BenchmarkUnexpected(b *testing.B) {
 	}
 }
 
-// BenchmarkFloor is what of BenchmarkTags/random is the memory's: a bare loop that does, on arrays as large as the
-// queue's, what no table of that many receives can leave out. It reads a line at random, reads the receive that the
-// line leads to, and writes both. In "apart" the processor may work on many rounds at once, as it can on hardly two
-// matches; in "chained" a round waits for the receive of the one before.
+// BenchmarkFloor measures the share of memory access in BenchmarkTags/random. A bare loop makes the accesses that
+// every table of so many receives must make, on arrays as large as the queue's. It reads a random line, reads the
+// receive that the line refers to, and writes both. In "apart" the processor may overlap many rounds, which is hardly
+// possible with matches; in "chained" each round needs the receive of the round before.
 func BenchmarkFloor(b *testing.B) {
 	for _, kind := range []string{"apart", "chained"} {
 		for _, depth := range depths {

@@ -1,4 +1,4 @@
-// The invariants of all structures, which the model tests check after each step.
+// This file checks the invariants of all structures. The model tests call it after each step.
 
 package match
 
@@ -63,7 +63,7 @@ func (p *posted[R]) check() error {
 		return fmt.Errorf("counted %d, want %d", sum, p.n)
 	}
 	if p.n == 0 && (p.indexed || p.ageIndex.on) {
-		return fmt.Errorf("index or roster of an empty queue")
+		return fmt.Errorf("an empty queue has an index")
 	}
 	return p.checkAgeIndex()
 }
@@ -84,7 +84,7 @@ func (p *posted[R]) checkAgeIndex() error {
 		}
 	}
 	if n != p.n {
-		return fmt.Errorf("roster: %d entries stand for receives, want %d", n, p.n)
+		return fmt.Errorf("age index: %d entries refer to receives, want %d", n, p.n)
 	}
 	return nil
 }
@@ -115,7 +115,8 @@ func (t *postedTable[R]) check() (int, error) {
 				if x.next == nil && x.prev == nil && x == r {
 					break
 				}
-				if x.next == x || x.class != r.class || (x.Tag^r.Tag)&^r.class.ignore != 0 || x.Src != r.Src || x.next.prev != x || x.next != r && x.next.seq <= x.seq {
+				if x.next == x || x.class != r.class || (x.Tag^r.Tag)&^r.class.ignore != 0 || x.Src != r.Src ||
+					x.next.prev != x || x.next != r && x.next.seq <= x.seq {
 					return 0, fmt.Errorf("line %d: ring of #%d is broken", i, r.seq)
 				}
 				if x.next == r {
@@ -171,7 +172,8 @@ func (t *table[T]) check(want int) error {
 		}
 	}
 	if hooks != want || groups != t.groups || groups > len(t.buckets) {
-		return fmt.Errorf("%d hooks, want %d; %d groups, counted %d; %d buckets", hooks, want, t.groups, groups, len(t.buckets))
+		return fmt.Errorf("%d hooks, want %d; %d groups, counted %d; %d buckets", hooks, want, t.groups, groups,
+			len(t.buckets))
 	}
 	return nil
 }

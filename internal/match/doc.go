@@ -15,7 +15,7 @@
 //	  |
 //	  +- class ignore 0,    any source: probe (any, 0x1234) -> #18 -> #40
 //	  +- class ignore 0,    directed:   probe (7,   0x1234) -> none
-//	  +- class ignore 0xff, any source: probe (any, 0x1200) -> #11 -> #12 -> #90     #11 is the lowest: it gets the message
+//	  +- class ignore 0xff, any source: probe (any, 0x1200) -> #11 -> #12 -> #90   #11 is the oldest, and matches
 //
 // Receives with equal keys form a ring, oldest first. The table has each key once, and a thousand equal receives
 // cost no more than a thousand different ones. A class exists while it has receives: the time of a match depends on

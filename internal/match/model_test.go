@@ -1,4 +1,4 @@
-// The queue against a naive model: two slices, searched from the front.
+// This file compares the queue with a naive model: two slices that are searched from the front.
 
 package match
 

@@ -1,4 +1,4 @@
-// The rules of fi_msg(3) and fi_tagged(3), case by case.
+// This file tests the rules of fi_msg(3) and fi_tagged(3) case by case.
 
 package match
 
@@ -53,10 +53,14 @@ func TestMatch(t *testing.T) {
 		{"directed to address zero", []*Recv[string]{recv("a", 0, 5, 0)}, 0, 5, "a"},
 		{"unknown source, directed", []*Recv[string]{recv("a", 2, 5, 0)}, any, 5, ""},
 		{"unknown source, undirected", []*Recv[string]{recv("a", 2, 5, 0), recv("b", any, 5, 0)}, any, 5, "b"},
-		{"wildcard older than exact", []*Recv[string]{recv("x", any, 9, 0), recv("w", any, 0, all), recv("e", any, 5, 0)}, 1, 5, "w"},
-		{"exact older than wildcard", []*Recv[string]{recv("x", any, 9, 0), recv("e", any, 5, 0), recv("w", any, 0, all)}, 1, 5, "e"},
-		{"undirected older than directed", []*Recv[string]{recv("x", any, 9, 0), recv("u", any, 5, 0), recv("d", 1, 5, 0)}, 1, 5, "u"},
-		{"directed older than undirected", []*Recv[string]{recv("x", any, 9, 0), recv("d", 1, 5, 0), recv("u", any, 5, 0)}, 1, 5, "d"},
+		{"wildcard older than exact", []*Recv[string]{recv("x", any, 9, 0), recv("w", any, 0, all),
+			recv("e", any, 5, 0)}, 1, 5, "w"},
+		{"exact older than wildcard", []*Recv[string]{recv("x", any, 9, 0), recv("e", any, 5, 0),
+			recv("w", any, 0, all)}, 1, 5, "e"},
+		{"undirected older than directed",
+			[]*Recv[string]{recv("x", any, 9, 0), recv("u", any, 5, 0), recv("d", 1, 5, 0)}, 1, 5, "u"},
+		{"directed older than undirected",
+			[]*Recv[string]{recv("x", any, 9, 0), recv("d", 1, 5, 0), recv("u", any, 5, 0)}, 1, 5, "d"},
 	}
 	for _, tt := range tests {
 		for _, fill := range []int{0, 1, scanLimit, scanLimit + 1, 200} {

@@ -1,4 +1,4 @@
-// Tests of the hash tables alone.
+// This file tests the hash tables alone.
 
 package match
 
@@ -8,8 +8,8 @@ type entry struct {
 	hook tableEntry[entry]
 }
 
-// patterns of tags as applications use them, and as an attacker might choose who knows the hash function but not
-// the seed.
+// patterns has tags as applications use them, and as an attacker may choose them with the hash function known, but
+// not the seed.
 var patterns = map[string]func(i uint64) key{
 	"counting":          func(i uint64) key { return key{AnySource, i, 0} },
 	"high bits":         func(i uint64) key { return key{AnySource, i << 51, 0} },
@@ -105,7 +105,7 @@ func TestSpotIsForgotten(t *testing.T) {
 	}
 }
 
-// An age index that is not read any more is dropped when half of it is stale. One that is read stays.
+// An age index that is no longer read is dropped when half of it is stale. One that is read remains.
 func TestRosterGoes(t *testing.T) {
 	const n = 100
 	for _, walks := range []int{0, 1} {
@@ -132,7 +132,7 @@ func TestRosterGoes(t *testing.T) {
 			}
 		}
 		if q.posted.ageIndex.on != (walks > 0) {
-			t.Errorf("%d walks for each match: the roster is %v", walks, q.posted.ageIndex.on)
+			t.Errorf("%d steps for each match; the age index is on: %v", walks, q.posted.ageIndex.on)
 		}
 	}
 }

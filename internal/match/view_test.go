@@ -1,4 +1,4 @@
-// Which classes get a view if there are more than maxViews.
+// This file tests which classes get a view if there are more than maxViews.
 
 package match
 
@@ -27,7 +27,7 @@ func TestViewsGoToThoseWhoAsk(t *testing.T) {
 	}
 	ask(maxViews)
 	if has(maxViews) {
-		t.Error("one question of a new class took the view of one that is in use")
+		t.Error("one search of a new class replaced a view that is in use")
 	}
 	for range 50 {
 		ask(0)
@@ -35,11 +35,11 @@ func TestViewsGoToThoseWhoAsk(t *testing.T) {
 		ask(maxViews)
 	}
 	if !has(0) || !has(1) || !has(maxViews) || has(2) {
-		t.Error("a class that asks often did not get the view of the one that stopped asking")
+		t.Error("a class that is searched often did not get the view of one that is no longer searched")
 	}
 	for q.Take(AnySource, 0, ^uint64(0)) != nil {
 	}
 	if q.views.on != 0 {
-		t.Error("views outlived the messages")
+		t.Error("views remain after the messages are gone")
 	}
 }

@@ -4,5 +4,5 @@ package mono
 
 import "time"
 
-// precise is the time since start: the runtime's clock is as fine as the system's.
+// precise returns the time since start. The runtime's clock is as fine as the system's.
 func precise(d time.Duration) time.Duration { return d }

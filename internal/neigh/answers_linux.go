@@ -5,29 +5,29 @@ import (
 	"sync"
 )
 
-// answersMax is how many answers a table remembers.
+// answersMax is the number of answers that a table remembers.
 const answersMax = 1 << 14
 
-// answers is those that a table has given, for Dests that are new. It may be used by several goroutines.
+// answers are the answers of a table, for Dests that are new. They may be used by several goroutines.
 type answers struct {
 	mu sync.Mutex
 	m  map[answerKey]answer
 }
 
-// answerKey is all that an answer depends on besides routes, rules and addresses.
+// answerKey has everything that an answer depends on, except routes, rules and addresses.
 type answerKey struct {
 	src   netip.Addr
 	iface int
 	to    netip.Addr
 }
 
-// answer is where a question led to, and when.
+// answer is the entry that a question led to, and the generation.
 type answer struct {
 	entry *entry
 	gen   uint64
 }
 
-// remember keeps an answer. When there are too many, those go that are of no use any more, or all.
+// remember keeps an answer. If there are too many, it removes those that are no longer valid, or all.
 func (k *answers) remember(q question, a answer) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -47,8 +47,9 @@ func (k *answers) remember(q question, a answer) {
 	k.m[answerKey{q.v.src, q.v.iface, q.to}] = a
 }
 
-// recall points a new Dest to what an earlier question about its destination led to, if nothing has changed since, and returns that. No answer to a question of
-// its own may come meanwhile: asked is held.
+// recall points a new Dest to the entry of an earlier question about its destination, if nothing has changed since,
+// and returns the entry. The caller has set asked, so that no answer to the Dest's own question can come in the
+// meantime.
 func (v *View) recall(d *Dest, to netip.Addr) *entry {
 	if d.asked.Load() || !d.asked.CompareAndSwap(false, true) {
 		return d.entry.Load()

@@ -18,7 +18,7 @@ import (
 	"gofabric/test/need"
 )
 
-// TestMoves has a neighbour change its Ethernet address and say so.
+// TestMoves: a neighbour changes its Ethernet address and announces it.
 func TestMoves(t *testing.T) {
 	t.Parallel()
 	a, b := pair(t)
@@ -38,7 +38,8 @@ func TestMoves(t *testing.T) {
 	}
 }
 
-// TestMovesSilently has a neighbour change its Ethernet address without a word: the kernel's probes, which this package asks for, find out.
+// TestMovesSilently: a neighbour changes its Ethernet address without an announcement. The kernel's probes, which
+// this package asks for, discover that.
 func TestMovesSilently(t *testing.T) {
 	t.Parallel()
 	a, b := pair(t)
@@ -53,7 +54,7 @@ func TestMovesSilently(t *testing.T) {
 	}
 }
 
-// hurry makes the kernel's neighbours grow stale, and be probed, and be given up, quickly.
+// hurry shortens the times after which the kernel considers neighbours stale, probes them, and gives them up.
 func (h host) hurry() {
 	h.T.Helper()
 	for _, v := range []string{"ipv4", "ipv6"} {
@@ -63,7 +64,7 @@ func (h host) hurry() {
 	}
 }
 
-// states reports what the kernel says of a neighbour until the test ends.
+// states returns a channel with the states that the kernel reports for a neighbour, until the test ends.
 func (h host) states(a string) <-chan int {
 	h.T.Helper()
 	events, done, states := make(chan netlink.NeighUpdate), make(chan struct{}), make(chan int)
@@ -88,7 +89,8 @@ func (h host) states(a string) <-chan int {
 	return states
 }
 
-// TestKept sends nothing that the kernel sees, and yet the neighbour is confirmed again and again, as long as somebody asks for the path, and not longer.
+// TestKept sends no packets through the kernel. The neighbour is still confirmed again and again while callers ask
+// for the path.
 func TestKept(t *testing.T) {
 	t.Parallel()
 	for _, to := range []string{"10.99.0.2", "fd99::2"} {
@@ -112,17 +114,18 @@ func TestKept(t *testing.T) {
 						stale++
 					}
 				case <-end.C:
-					t.Fatalf("%d times reachable, %d times stale: nobody asks for the neighbour", reachable, stale)
+					t.Fatalf("%d times reachable, %d times stale: the kernel does not probe the neighbour",
+						reachable, stale)
 				}
 				if w.path() == nil {
-					t.Fatalf("no path any more: %v", w.v.Why(&w.d))
+					t.Fatalf("the path is gone: %v", w.v.Why(&w.d))
 				}
 			}
 		})
 	}
 }
 
-// TestLetGo does not ask for a neighbour that nobody sends to, and asks when somebody does.
+// TestLetGo: a neighbour to which no caller sends is not probed. When a caller sends again, it is.
 func TestLetGo(t *testing.T) {
 	t.Parallel()
 	a, _ := pair(t)
@@ -153,21 +156,21 @@ func TestLetGo(t *testing.T) {
 		quiet := time.NewTimer(time.Second)
 		defer quiet.Stop()
 		select {
-		case s := <-states: // it was being asked when the sweep came, once at most
+		case s := <-states: // a probe may have been under way when the sweep came, one at most
 			if asked > 0 || s&(netlink.NUD_DELAY|netlink.NUD_PROBE|netlink.NUD_REACHABLE) == 0 {
-				t.Fatalf("state %#x, though no caller sends", s)
+				t.Fatalf("state %#x, although no caller sends", s)
 			}
 		case <-quiet.C:
 			silent = true
 		}
 	}
 	if w.path() == nil {
-		t.Fatal("a stale neighbour is none")
+		t.Fatal("a stale neighbour has no path")
 	}
 	next(netlink.NUD_REACHABLE)
 }
 
-// TestUpDown takes interfaces down at either end.
+// TestUpDown takes the interfaces of both ends down and up.
 func TestUpDown(t *testing.T) {
 	t.Parallel()
 	a, b := pair(t)
@@ -194,20 +197,22 @@ func TestUpDown(t *testing.T) {
 
 	a.IP("link", "set", "eth9", "address", "02:00:00:00:00:79")
 	a.IP("link", "set", "eth9", "mtu", "1300")
-	p := four.awaitPath("the interface's own changes", func(p *Path) bool { return p.SrcMAC == frame.MAC{2, 0, 0, 0, 0, 0x79} && p.MTU == 1300 })
+	p := four.awaitPath("the interface's own changes",
+		func(p *Path) bool { return p.SrcMAC == frame.MAC{2, 0, 0, 0, 0, 0x79} && p.MTU == 1300 })
 	deliver(t, a, "eth9", p, b, four.to)
 
 	a.IP("link", "del", "eth9")
 	four.awaitNone(unix.ENETUNREACH)
 }
 
-// TestAddress takes the source address away.
+// TestAddress removes the source address.
 func TestAddress(t *testing.T) {
 	t.Parallel()
 	a, _ := pair(t)
 	a.Address("eth9", "10.99.0.11/24", "fd99::11/64")
 	tab := a.table()
-	for _, tc := range []struct{ src, prefix, to string }{{"10.99.0.11", "10.99.0.11/24", "10.99.0.2"}, {"fd99::11", "fd99::11/64", "fd99::2"}} {
+	for _, tc := range []struct{ src, prefix, to string }{{"10.99.0.11", "10.99.0.11/24", "10.99.0.2"},
+		{"fd99::11", "fd99::11/64", "fd99::2"}} {
 		w := newWay(t, tab, tc.src, tc.to)
 		w.resolve()
 		a.IP("addr", "del", tc.prefix, "dev", "eth9")
@@ -217,7 +222,7 @@ func TestAddress(t *testing.T) {
 	}
 }
 
-// TestFollowAddresses tells the host's addresses soon, and again when they change, to each who follows them until he stops.
+// TestFollowAddresses: each follower receives the host's addresses soon, and again when they change, until it stops.
 func TestFollowAddresses(t *testing.T) {
 	t.Parallel()
 	a, _ := pair(t)
@@ -236,7 +241,7 @@ func TestFollowAddresses(t *testing.T) {
 					return
 				}
 			case <-deadline:
-				t.Fatalf("not told of %s", what)
+				t.Fatalf("the follower did not receive %s", what)
 			}
 		}
 	}
@@ -255,11 +260,12 @@ func TestFollowAddresses(t *testing.T) {
 	a.IP("addr", "del", "10.99.0.77/24", "dev", "eth9")
 	await("its end", two, "10.99.0.77", false)
 	if len(one) > 0 {
-		t.Error("who has stopped is told")
+		t.Error("a follower that has stopped was called")
 	}
 }
 
-// TestFollowPaths: who follows is told when a neighbour has answered, and of a way that was there already when it was asked for.
+// TestFollowPaths: a follower is called when a neighbour has answered. It is also called for a path that was known
+// already.
 func TestFollowPaths(t *testing.T) {
 	t.Parallel()
 	a, _ := pair(t)
@@ -279,19 +285,21 @@ func TestFollowPaths(t *testing.T) {
 	}
 	to := netip.MustParseAddr("10.99.0.2")
 	await(tab.View(netip.Addr{}, 0), &first, to)
-	await(tab.View(netip.MustParseAddr("10.99.0.1"), 0), &second, to) // a question of its own, which leads to the same neighbour
+	// This View asks on its own, and the answer is the same neighbour.
+	await(tab.View(netip.MustParseAddr("10.99.0.1"), 0), &second, to)
 	stop()
 	for len(told) > 0 {
 		<-told
 	}
 	newWay(t, tab, "", "fd99::2").resolve()
-	tab.FollowPaths(func() {}) // not while somebody is being told
+	tab.FollowPaths(func() {}) // waits until no follower is being called
 	if len(told) > 0 {
-		t.Error("who has stopped is told")
+		t.Error("a follower that has stopped was called")
 	}
 }
 
-// TestNobody asks for neighbours that are not there: it ends in time, and when they come they are found.
+// TestNobody asks for neighbours that do not exist. The calls return in time, and the neighbours are found when they
+// exist.
 func TestNobody(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct{ to, prefix string }{{"10.99.0.66", "10.99.0.66/24"}, {"fd99::66", "fd99::66/64"}} {
@@ -305,7 +313,7 @@ func TestNobody(t *testing.T) {
 				t.Fatalf("%v, %v, want %v", p, err, ErrUnreachable)
 			}
 			if d := mono.Now().Sub(began); d >= answerMax {
-				t.Errorf("that took %v, though the kernel gives up in less than a second", d)
+				t.Errorf("that took %v, although the kernel gives up in less than a second", d)
 			}
 			b.Address("eth9", tc.prefix)
 			deliver(t, a, "eth9", w.awaitPath("the way to who has come", func(*Path) bool { return true }), b, w.to)
@@ -313,9 +321,9 @@ func TestNobody(t *testing.T) {
 	}
 }
 
-const unprivileged = "NEIGH_UNPRIVILEGED" // is set in the process that lacks a capability
+const unprivileged = "NEIGH_UNPRIVILEGED" // set in the process without the capability
 
-// TestSlowKernel has a kernel that takes its time to give a neighbour up: the table does not wait for it.
+// TestSlowKernel: the table does not wait for a kernel that takes long to give up a neighbour.
 func TestSlowKernel(t *testing.T) {
 	t.Parallel()
 	a, _ := pair(t)
@@ -323,8 +331,8 @@ func TestSlowKernel(t *testing.T) {
 	newWay(t, a.table(), "", "10.99.0.66").awaitNone(ErrUnreachable)
 }
 
-// TestUnprivileged has no CAP_NET_ADMIN: a stale neighbour's path is no longer given, the socket sends, and the kernel's own probe brings it back. The process
-// of the tests is started once more for that, without the capability.
+// TestUnprivileged has no CAP_NET_ADMIN. A stale neighbour has no path, so the socket sends, and the kernel's own
+// probe restores the path. The test starts itself again without the capability.
 func TestUnprivileged(t *testing.T) {
 	if os.Getenv(unprivileged) == "" {
 		t.Parallel()
@@ -332,7 +340,8 @@ func TestUnprivileged(t *testing.T) {
 		a.hurry()
 		need.Programs(t, "util-linux", "setpriv")
 		const without = "-net_admin"
-		cmd := exec.Command("ip", "netns", "exec", a.Name, "setpriv", "--bounding-set", without, "--inh-caps", without, os.Args[0], "-test.run", "^TestUnprivileged$")
+		cmd := exec.Command("ip", "netns", "exec", a.Name, "setpriv", "--bounding-set", without, "--inh-caps", without,
+			os.Args[0], "-test.run", "^TestUnprivileged$")
 		cmd.Env = append(os.Environ(), unprivileged+"=1")
 		if out, err := cmd.CombinedOutput(); err != nil {
 			t.Errorf("%v: %s", err, out)
@@ -344,7 +353,9 @@ func TestUnprivileged(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer tab.Close()
-	sock, err := net.ListenUDP("udp4", nil) // not connected: what the other end refuses would be an error of the next datagram, instead of it
+	// The socket is not connected. If it were, a refusal by the other end would be returned instead of sending the
+	// next datagram.
+	sock, err := net.ListenUDP("udp4", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -352,7 +363,8 @@ func TestUnprivileged(t *testing.T) {
 	w := newWay(t, tab, "", "10.99.0.2")
 	w.await("the kernel's refusal", func() bool { w.path(); return w.v.Why(&w.d) == unix.EPERM })
 	for range 3 {
-		if _, err := sock.WriteToUDPAddrPort([]byte("what the link does when there is no path"), netip.MustParseAddrPort("10.99.0.2:9")); err != nil {
+		if _, err := sock.WriteToUDPAddrPort([]byte("what the link does when there is no path"),
+			netip.MustParseAddrPort("10.99.0.2:9")); err != nil {
 			t.Fatal(err)
 		}
 		w.awaitPath("the way that the socket found", func(*Path) bool { return true })
@@ -360,7 +372,7 @@ func TestUnprivileged(t *testing.T) {
 	}
 }
 
-// TestRace asks from many goroutines while the neighbour moves: whatever they are given is whole.
+// TestRace asks from many goroutines while the neighbour's address changes. No address may be a mixture of two.
 func TestRace(t *testing.T) {
 	t.Parallel()
 	a, _ := pair(t)
@@ -392,16 +404,18 @@ func TestRace(t *testing.T) {
 			if err != nil {
 				return err
 			}
-			return netlink.NeighSet(&netlink.Neigh{LinkIndex: l.Attrs().Index, State: netlink.NUD_PERMANENT, IP: net.IP{10, 99, 0, 2}, HardwareAddr: net.HardwareAddr{2, 0, 0, 0, i, i}})
+			return netlink.NeighSet(&netlink.Neigh{LinkIndex: l.Attrs().Index, State: netlink.NUD_PERMANENT,
+				IP: net.IP{10, 99, 0, 2}, HardwareAddr: net.HardwareAddr{2, 0, 0, 0, i, i}})
 		})
 		w.awaitPath("the new address", func(p *Path) bool { return p.DstMAC[5] == i })
-		a.IP("route", "add", netip.AddrFrom4([4]byte{10, 50, i, 0}).String()+"/24", "via", "10.99.0.2") // all are asked anew
+		// A change of routes makes all callers ask again.
+		a.IP("route", "add", netip.AddrFrom4([4]byte{10, 50, i, 0}).String()+"/24", "via", "10.99.0.2")
 	}
 	close(stop)
 	g.Wait()
 }
 
-// TestOverrun loses messages of the kernel: everything is asked for again.
+// TestOverrun: if messages of the kernel are lost, the table asks for everything again.
 func TestOverrun(t *testing.T) {
 	t.Parallel()
 	a, b := pair(t)
@@ -413,7 +427,7 @@ func TestOverrun(t *testing.T) {
 	tab.events <- []event{{kind: overrun}}
 	w.await("a question", func() bool { w.path(); return tab.gen.Load() > gen && w.d.gen.Load() > gen })
 	if w.path() == nil {
-		t.Error("the way is lost")
+		t.Error("the path is lost")
 	}
 	nobody.resolve()
 	tab.events <- []event{{kind: lost}}
@@ -421,7 +435,7 @@ func TestOverrun(t *testing.T) {
 	nobody.awaitNone(ErrLost)
 }
 
-// TestClosed closes a table that others have opened, too, and then for good.
+// TestClosed: a table that was opened twice remains usable after the first Close, and not after the second.
 func TestClosed(t *testing.T) {
 	t.Parallel()
 	a, _ := pair(t)
@@ -435,7 +449,7 @@ func TestClosed(t *testing.T) {
 	w.resolve()
 	other.Close()
 	if w.path() == nil {
-		t.Error("closed by one of two who use it")
+		t.Error("closed, although one of two users remains")
 	}
 	var mine *Table
 	a.Inside(func() (err error) { mine, err = open(); return err })
@@ -451,7 +465,7 @@ func TestClosed(t *testing.T) {
 	}
 }
 
-// TestVLAN goes by VLAN devices, one above the other.
+// TestVLAN resolves paths through VLAN devices, also one above another.
 func TestVLAN(t *testing.T) {
 	t.Parallel()
 	a, b := newHost(t), newHost(t)
@@ -482,7 +496,8 @@ func TestVLAN(t *testing.T) {
 		dev  string
 		tags [2]frame.Tag
 	}{
-		{"fd42::2", "v42", [2]frame.Tag{{Proto: frame.TagC, TCI: 3<<13 | 42}}}, // the first: IPv6 addresses go with the link
+		// This case is the first because the IPv6 address is lost when the link is set down.
+		{"fd42::2", "v42", [2]frame.Tag{{Proto: frame.TagC, TCI: 3<<13 | 42}}},
 		{"10.42.0.2", "v42", [2]frame.Tag{{Proto: frame.TagC, TCI: 3<<13 | 42}}},
 		{"10.9.0.2", "c9", [2]frame.Tag{{Proto: frame.TagS, TCI: 7}, {Proto: frame.TagC, TCI: 9}}},
 	} {
@@ -495,7 +510,7 @@ func TestVLAN(t *testing.T) {
 		a.IP("link", "set", "eth9", "down")
 		w.await("no path", func() bool { return w.path() == nil })
 		a.IP("link", "set", "eth9", "up")
-		if tc.to != "fd42::2" { // the address has gone with the link
+		if tc.to != "fd42::2" { // the address was lost with the link
 			w.awaitPath("the way again", func(*Path) bool { return true })
 		}
 	}
@@ -508,7 +523,8 @@ func (h host) tryVLAN() (err error) {
 		if l, err = netlink.LinkByName("eth9"); err != nil {
 			return nil
 		}
-		v := &netlink.Vlan{LinkAttrs: netlink.LinkAttrs{Name: "try", ParentIndex: l.Attrs().Index}, VlanId: 1, VlanProtocol: netlink.VLAN_PROTOCOL_8021Q}
+		v := &netlink.Vlan{LinkAttrs: netlink.LinkAttrs{Name: "try", ParentIndex: l.Attrs().Index}, VlanId: 1,
+			VlanProtocol: netlink.VLAN_PROTOCOL_8021Q}
 		if err = netlink.LinkAdd(v); err == nil {
 			err = netlink.LinkDel(v)
 		}

@@ -10,18 +10,18 @@ import (
 	"gofabric/internal/xdp/frame"
 )
 
-// event is a message of the kernel, or news of the subscription.
+// event is a message of the kernel, or a change of the subscription.
 type event struct {
-	kind uint16 // RTM_*; lost and overrun below
+	kind uint16 // RTM_*, or lost or overrun
 	data []byte
 }
 
 const (
 	overrun = 0      // messages were lost
-	lost    = 0xffff // there will be no more messages
+	lost    = 0xffff // there are no further messages
 )
 
-// listen receives what the kernel reports.
+// listen receives the kernel's messages.
 func (t *Table) listen() {
 	defer t.idle.Done()
 	for {
@@ -35,7 +35,7 @@ func (t *Table) listen() {
 		case err != nil:
 			batch = []event{{kind: lost}}
 		case from.Pid != 0:
-			continue // not of the kernel
+			continue // not from the kernel
 		}
 		for _, m := range msgs {
 			batch = append(batch, event{m.Header.Type, m.Data})
@@ -51,7 +51,7 @@ func (t *Table) listen() {
 	}
 }
 
-// follow does what events ask for.
+// follow processes events.
 func (t *Table) follow(batch []event) {
 	routes, addresses := false, false
 	for _, ev := range batch {
@@ -80,7 +80,7 @@ func (t *Table) follow(batch []event) {
 	}
 }
 
-// neighbourChanged follows one neighbour.
+// neighbourChanged processes a change of a neighbour.
 func (t *Table) neighbourChanged(ev event) {
 	k, nud, mac, ok := neighbour(ev.data)
 	h := t.hops[k]
@@ -93,7 +93,7 @@ func (t *Table) neighbourChanged(ev event) {
 	t.setNeighbour(h, nud, mac)
 }
 
-// setNeighbour notes what the kernel says of a neighbour.
+// setNeighbour records the kernel's state of a neighbour.
 func (t *Table) setNeighbour(h *hop, nud int, mac frame.MAC) {
 	h.nud, h.mac = nud, mac
 	if h.err == ErrResolving && nud&netlink.NUD_FAILED != 0 && h.due != mono.None {
@@ -102,10 +102,11 @@ func (t *Table) setNeighbour(h *hop, nud int, mac frame.MAC) {
 	t.attend(h, h.used())
 }
 
-// linkChanged follows one interface, and says whether routes may have changed: the kernel does not report all those that go with an interface (fib_sync_down_dev).
+// linkChanged processes a change of an interface, and reports whether routes may have changed. The kernel does not
+// report all routes that disappear with an interface (fib_sync_down_dev).
 func (t *Table) linkChanged(ev event) bool {
 	if len(ev.data) < unix.SizeofIfInfomsg || ev.data[0] == unix.AF_BRIDGE {
-		return false // of a bridge's port
+		return false // a port of a bridge
 	}
 	l, err := netlink.LinkDeserialize(nil, ev.data)
 	if err != nil {
@@ -128,7 +129,8 @@ func (t *Table) linkChanged(ev event) bool {
 	return true
 }
 
-// renewAbove renews the paths by an interface and by the VLAN devices above it. What the kernel knew of neighbours went with the interface, perhaps.
+// renewAbove renews the paths through an interface and through the VLAN devices above it. The kernel may have dropped
+// neighbours with the interface.
 func (t *Table) renewAbove(index int) {
 	for _, h := range t.hops {
 		if t.stands(h.key.link, index) {
@@ -144,7 +146,7 @@ func (t *Table) renewAbove(index int) {
 	}
 }
 
-// stands says whether a device is another one or a VLAN device above that.
+// stands reports whether a device is the device on, or a VLAN device above it.
 func (t *Table) stands(index, on int) bool {
 	for range frame.TagsMax + 1 {
 		if index == on {
@@ -159,7 +161,7 @@ func (t *Table) stands(index, on int) bool {
 	return false
 }
 
-// resync asks for everything again, since messages were lost.
+// resync asks for everything again, because messages were lost.
 func (t *Table) resync() {
 	t.reportAll()
 	clear(t.links)
@@ -175,7 +177,7 @@ func (t *Table) resync() {
 	}
 }
 
-// blind forgets everything, for nobody would say that it has become wrong.
+// blind forgets everything, because no message would report that it has become wrong.
 func (t *Table) blind() {
 	if t.closed() {
 		return
@@ -187,7 +189,7 @@ func (t *Table) blind() {
 	t.gen.Add(1)
 }
 
-// used is told of an entry that is used again after a pause.
+// used handles an entry that is used again after a pause.
 func (t *Table) used(e *entry) {
 	e.sweeps = 0
 	if e.hop != nil && !e.dead.Load() {
@@ -195,7 +197,7 @@ func (t *Table) used(e *entry) {
 	}
 }
 
-// pass looks after what is due.
+// pass handles everything that is due.
 func (t *Table) pass(now mono.Time) {
 	if !now.Before(t.next) {
 		t.next = mono.Never
@@ -220,7 +222,7 @@ func (t *Table) pass(now mono.Time) {
 	}
 }
 
-// expired looks after a neighbour whose time has come: it has not answered, or is to be asked again.
+// expired handles a neighbour whose deadline has passed: it has not answered, or the table must ask again.
 func (t *Table) expired(h *hop) {
 	if h.err == ErrResolving {
 		t.unanswered(h, ErrUnreachable)
@@ -230,7 +232,8 @@ func (t *Table) expired(h *hop) {
 	t.attend(h, h.used())
 }
 
-// review looks whether an entry was used since the last time: if so, its neighbour is kept alive; if it has not been for long, the entry is forgotten.
+// review checks whether an entry was used since the last review. If so, it keeps the neighbour valid. If the entry
+// was not used for long, it is forgotten.
 func (t *Table) review(e *entry) {
 	if !e.idle.Swap(true) {
 		e.sweeps = 0

@@ -11,20 +11,21 @@ import (
 
 // Link is the state of an interface.
 type Link struct {
-	MTU  int       // bytes, as ip(8) has it
-	MAC  frame.MAC // zero if it is none of Ethernet
+	MTU  int       // bytes, as ip(8) shows it
+	MAC  frame.MAC // zero if the interface is not Ethernet
 	Gone bool      // it was removed, or moved to another namespace
 }
 
-// follower wants to know of the changes of an interface.
+// follower is called after changes of an interface.
 type follower struct {
 	index int
 	last  Link
 	f     func(Link)
 }
 
-// Follow has f called with each state of the interface with an index, when that is another one than before; the first may be that of now. f is called by the
-// table's goroutine and must not wait. stop ends it; a call may be under way then.
+// Follow makes the table call f with the state of the interface with an index, whenever it has changed. The first
+// call may be for the present state. The table's goroutine calls f, which must not wait. stop ends the calls; one may
+// be in progress then.
 func (t *Table) Follow(index int, f func(Link)) (stop func()) {
 	x := &follower{index: index, f: f}
 	t.mu.Lock()
@@ -40,14 +41,15 @@ func (t *Table) Follow(index int, f func(Link)) (stop func()) {
 	}
 }
 
-// watcher wants to know the host's addresses.
+// watcher is called with the host's addresses.
 type watcher struct {
-	seen uint64 // the set that it was told last
+	seen uint64 // number of its last set
 	f    func(own map[netip.Addr]struct{})
 }
 
-// FollowAddresses has f called with the host's addresses, of all interfaces and both families, without zones, and whenever they may have changed: the first time soon, or with the next sweep. own is to
-// be read only; it does not change. f and stop are as in Follow.
+// FollowAddresses makes the table call f with the host's addresses, of all interfaces and both families, without
+// zones. It calls f soon, or with the next sweep, and whenever they may have changed. f must not change own, which
+// remains valid and unchanged. f and stop are as in Follow.
 func (t *Table) FollowAddresses(f func(own map[netip.Addr]struct{})) (stop func()) {
 	x := &watcher{f: f}
 	t.mu.Lock()
@@ -67,7 +69,7 @@ func (t *Table) FollowAddresses(f func(own map[netip.Addr]struct{})) (stop func(
 	}
 }
 
-// FollowPaths has f called when destinations that were asked about have got a way, or another one. f and stop are as in Follow.
+// FollowPaths makes the table call f when destinations have got a path, or another one. f and stop are as in Follow.
 func (t *Table) FollowPaths(f func()) (stop func()) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -82,7 +84,7 @@ func (t *Table) FollowPaths(f func()) (stop func()) {
 	}
 }
 
-// reportPaths tells those who follow paths of what was found since the last time.
+// reportPaths calls the followers of paths if paths were found since the last time.
 func (t *Table) reportPaths() {
 	if !t.found {
 		return
@@ -95,7 +97,7 @@ func (t *Table) reportPaths() {
 	}
 }
 
-// reportAddresses tells those who follow the addresses. If the kernel cannot be asked, that is done with the next sweep.
+// reportAddresses calls the followers of addresses. If the kernel cannot be asked, the next sweep does that.
 func (t *Table) reportAddresses() {
 	t.mu.Lock()
 	anybody := len(t.watches) > 0
@@ -103,7 +105,7 @@ func (t *Table) reportAddresses() {
 	if !anybody || t.lost {
 		return
 	}
-	if t.findLocals() != nil { // while nobody waits for the lock
+	if t.findLocals() != nil { // while no caller waits for the lock
 		return
 	}
 	t.mu.Lock()
@@ -116,7 +118,7 @@ func (t *Table) reportAddresses() {
 	}
 }
 
-// report tells the followers of an interface.
+// report calls the followers of an interface.
 func (t *Table) report(index int, l Link) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -128,7 +130,7 @@ func (t *Table) report(index int, l Link) {
 	}
 }
 
-// reportAll asks for all interfaces that are followed: reports of the kernel were lost.
+// reportAll asks for all interfaces with followers, because messages were lost.
 func (t *Table) reportAll() {
 	t.mu.Lock()
 	asked := map[int]struct{}{}

@@ -15,32 +15,34 @@ import (
 )
 
 const (
-	answerMax = resolveMax - time.Second // that a next hop has to answer; the kernel gives up earlier and says so
-	againMin  = time.Second              // before a next hop that did not answer is asked again
+	// answerMax is the time after which a next hop counts as unreachable. The kernel gives up earlier and reports
+	// that.
+	answerMax = resolveMax - time.Second
+	againMin  = time.Second // pause before asking again for a next hop that did not answer
 	againMax  = 30 * time.Second
 )
 
 // nudValid are the states in which the kernel sends to a neighbour (NUD_VALID).
 const nudValid = netlink.NUD_PERMANENT | netlink.NUD_NOARP | netlink.NUD_REACHABLE | netlink.NUD_PROBE | netlink.NUD_STALE | netlink.NUD_DELAY
 
-// hopKey names a neighbour.
+// hopKey identifies a neighbour.
 type hopKey struct {
-	link int // the device's index
+	link int // index of the device
 	addr netip.Addr
 }
 
 // hop is a neighbour. It belongs to the table's goroutine.
 type hop struct {
 	key     hopKey
-	nud     int // the kernel's state of it (NUD_*), 0 none
+	nud     int // the kernel's state (NUD_*), 0 for none
 	mac     frame.MAC
 	entries []*entry
-	err     error         // why it is not valid
-	due     mono.Time     // when to give it up, or to ask again; none: never
-	again   time.Duration // before the next question
+	err     error         // why the neighbour is not valid
+	due     mono.Time     // when to give up or to ask again; none: never
+	again   time.Duration // pause before the next question
 }
 
-// entryKey names an entry. Of groups and broadcasts hop is no neighbour.
+// entryKey identifies an entry. For groups and broadcasts hop is not a neighbour.
 type entryKey struct {
 	hop  hopKey
 	src  netip.Addr
@@ -51,23 +53,23 @@ type entryKey struct {
 // entry is what all destinations behind a next hop share. The data path reads it.
 type entry struct {
 	path atomic.Pointer[Path]
-	why  atomic.Pointer[error] // when there is no path
+	why  atomic.Pointer[error] // why there is no path
 	idle atomic.Bool           // not used since the last sweep
 	dead atomic.Bool           // forgotten by the table
 
-	// Of the table's goroutine:
+	// The table's goroutine owns these fields.
 	key    entryKey
 	hop    *hop // nil for groups
-	sweeps int  // since it was used
+	sweeps int  // since the last use
 }
 
-// fail takes the path away.
+// fail removes the path.
 func (e *entry) fail(err error) {
 	e.why.Store(&err)
 	e.path.Store(nil)
 }
 
-// reason is why there is no path.
+// reason returns why there is no path.
 func (e *entry) reason() error {
 	if err := e.why.Load(); err != nil && e.path.Load() == nil {
 		return *err
@@ -101,7 +103,7 @@ func (t *Table) entry(key entryKey) (*entry, error) {
 	return e, nil
 }
 
-// makeRoom forgets an entry that is not used.
+// makeRoom forgets an entry that is not in use.
 func (t *Table) makeRoom() bool {
 	var oldest *entry
 	for _, e := range t.entries {
@@ -115,7 +117,7 @@ func (t *Table) makeRoom() bool {
 	return oldest != nil
 }
 
-// forget drops an entry. Whoever points to it asks again.
+// forget drops an entry. The Dests that point to it ask again.
 func (t *Table) forget(e *entry) {
 	delete(t.entries, e.key)
 	e.dead.Store(true)
@@ -133,7 +135,7 @@ func (t *Table) forget(e *entry) {
 	}
 }
 
-// askNeighbour asks for what the kernel knows of a neighbour (RTM_GETNEIGH).
+// askNeighbour asks the kernel for its state of a neighbour (RTM_GETNEIGH).
 func (t *Table) askNeighbour(k hopKey) (nud int, mac frame.MAC) {
 	family := unix.AF_INET6
 	if k.addr.Is4() {
@@ -145,13 +147,13 @@ func (t *Table) askNeighbour(k hopKey) (nud int, mac frame.MAC) {
 	req.AddData(nl.NewRtAttr(netlink.NDA_DST, k.addr.AsSlice()))
 	list, err := req.Execute(unix.NETLINK_ROUTE, unix.RTM_NEWNEIGH)
 	if err != nil || len(list) == 0 {
-		return 0, mac // ENOENT: nothing is known
+		return 0, mac // ENOENT: the kernel does not know it
 	}
 	_, nud, mac, _ = neighbour(list[0])
 	return nud, mac
 }
 
-// neighbour reads a message about a neighbour; ok is false for those of bridges and proxies.
+// neighbour parses a message about a neighbour. ok is false for those of bridges and proxies.
 func neighbour(b []byte) (k hopKey, nud int, mac frame.MAC, ok bool) {
 	n, err := netlink.NeighDeserialize(b)
 	if err != nil || n.Family != unix.AF_INET && n.Family != unix.AF_INET6 || n.Flags&netlink.NTF_PROXY != 0 {
@@ -168,21 +170,22 @@ func neighbour(b []byte) (k hopKey, nud int, mac frame.MAC, ok bool) {
 	if len(n.HardwareAddr) == len(mac) {
 		mac = frame.MAC(n.HardwareAddr)
 	} else {
-		nud &^= nudValid // no Ethernet address
+		nud &^= nudValid // it has no Ethernet address
 	}
 	return hopKey{n.LinkIndex, a}, nud, mac, true
 }
 
-// attend does for a neighbour what its state asks for, and renews the paths through it. used says that somebody sends to it.
+// attend takes the action that the state of a neighbour needs, and renews the paths through it. used means that a
+// caller sends to it.
 func (t *Table) attend(h *hop, used bool) {
 	_, down := stackOf(h.key.link, t.device)
 	switch {
 	case h.nud&nudValid != 0:
 		h.err, h.due, h.again = nil, mono.None, againMin
-		// Permanent ones are left alone: NTF_USE would make them others (__neigh_update clears NUD_PERMANENT).
+		// Permanent ones are not changed: NTF_USE would remove that state (__neigh_update clears NUD_PERMANENT).
 		if h.nud&netlink.NUD_STALE != 0 && used && down == nil {
 			if !t.denied {
-				t.renewAll(h) // now: to be heard may take the kernel long
+				t.renewAll(h) // now, because the kernel's answer may take long
 			}
 			if t.denied = t.probe(h) == unix.EPERM; t.denied {
 				h.err = ErrStale
@@ -199,14 +202,14 @@ func (t *Table) attend(h *hop, used bool) {
 	t.renewAll(h)
 }
 
-// renewAll makes the paths through a neighbour what is known of it.
+// renewAll updates the paths through a neighbour.
 func (t *Table) renewAll(h *hop) {
 	for _, e := range h.entries {
 		t.renew(e)
 	}
 }
 
-// used says whether anybody sends to the neighbour.
+// used reports whether a caller sends to the neighbour.
 func (h *hop) used() bool {
 	for _, e := range h.entries {
 		if !e.idle.Load() {
@@ -216,7 +219,7 @@ func (h *hop) used() bool {
 	return false
 }
 
-// solicit makes the kernel look for a neighbour that it does not know.
+// solicit makes the kernel resolve a neighbour that it does not know.
 func (t *Table) solicit(h *hop) {
 	if err := t.probe(h); err != nil {
 		t.unanswered(h, err)
@@ -226,15 +229,15 @@ func (t *Table) solicit(h *hop) {
 	t.next = min(t.next, h.due)
 }
 
-// unanswered notes that there is no neighbour, and when to ask again.
+// unanswered records that a neighbour is not reachable, and when to ask again.
 func (t *Table) unanswered(h *hop, err error) {
 	h.err, h.due = err, mono.Now().Add(h.again)
 	h.again = min(2*h.again, againMax)
 	t.next = min(t.next, h.due)
 }
 
-// probe asks for a neighbour as a packet would: the kernel begins to resolve one that it does not know, and to probe one that is stale (neigh_add and
-// neigh_event_send in net/core/neighbour.c). An answer comes as an event.
+// probe asks for a neighbour as a packet would. The kernel begins to resolve an unknown neighbour, and to probe a
+// stale one (neigh_add and neigh_event_send in net/core/neighbour.c). The answer comes as an event.
 func (t *Table) probe(h *hop) error {
 	family := unix.AF_INET6
 	if h.key.addr.Is4() {
@@ -243,7 +246,7 @@ func (t *Table) probe(h *hop) error {
 	return errnoOf(t.h.NeighSet(&netlink.Neigh{LinkIndex: h.key.link, Family: family, Flags: netlink.NTF_USE, IP: net.IP(h.key.addr.AsSlice())}))
 }
 
-// renew makes the path of an entry what link and neighbour say.
+// renew sets the path of an entry from the states of link and neighbour.
 func (t *Table) renew(e *entry) {
 	s, err := stackOf(e.key.hop.link, t.device)
 	if e.hop != nil {

@@ -1,6 +1,6 @@
 package neigh
 
-// Hosts in network namespaces, and cables between them.
+// This file has hosts in network namespaces, and cables between them.
 
 import (
 	"context"
@@ -19,25 +19,26 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	parallel.Run(8) // they wait for the kernel's timers
+	parallel.Run(8) // the tests wait for the kernel's timers
 	goleak.VerifyTestMain(m)
 }
 
-// long is what nothing takes unless something is broken.
+// long is the time after which a test gives up.
 const long = wait.Limit
 
 // host is a network namespace.
 type host struct{ *veth.Host }
 
-// newHost makes a host, which goes with the test.
+// newHost makes a host, and removes it after the test.
 func newHost(t testing.TB) host {
 	t.Helper()
 	h := host{veth.NewHost(t)}
-	h.Set("net/ipv6/conf/default/accept_dad", "0") // link-local addresses are there at once; neighbours are asked from them
+	// Neighbours are asked from link-local addresses. Without this setting the kernel would check those first.
+	h.Set("net/ipv6/conf/default/accept_dad", "0")
 	return h
 }
 
-// lay connects two hosts; dev is the interface's name at both ends.
+// lay connects two hosts by a cable. dev is the name of the interface at both ends.
 func lay(a, b host, dev string) {
 	a.T.Helper()
 	a.IP("link", "add", dev, "type", "veth", "peer", "name", dev, "netns", b.Name)
@@ -46,7 +47,7 @@ func lay(a, b host, dev string) {
 	}
 }
 
-// pair is two hosts with a cable eth9.
+// pair returns two hosts with a cable between them, eth9.
 func pair(t testing.TB) (a, b host) {
 	t.Helper()
 	a, b = newHost(t), newHost(t)
@@ -77,7 +78,7 @@ func (h host) table() *Table {
 	return t
 }
 
-// way is a destination of a test.
+// way is a destination of a test, and the View that asks for it.
 type way struct {
 	t  testing.TB
 	v  *View
@@ -95,7 +96,7 @@ func newWay(t testing.TB, tab *Table, src, to string) *way {
 
 func (w *way) path() *Path { return w.v.Path(&w.d, w.to) }
 
-// resolve wants a path.
+// resolve waits for the path, and fails if there is none.
 func (w *way) resolve() *Path {
 	w.t.Helper()
 	p, err := w.v.Resolve(context.Background(), &w.d, w.to)
@@ -105,7 +106,7 @@ func (w *way) resolve() *Path {
 	return p
 }
 
-// await waits until something holds, looking again after each change.
+// await waits until holds returns true. It calls holds again after each change of the table.
 func (w *way) await(what string, holds func() bool) {
 	w.t.Helper()
 	end := time.NewTimer(long)
@@ -118,12 +119,12 @@ func (w *way) await(what string, holds func() bool) {
 		select {
 		case <-changed:
 		case <-end.C:
-			w.t.Fatalf("%v: %s did not come to be: %v, %v", w.to, what, w.path(), w.v.Why(&w.d))
+			w.t.Fatalf("%v: no %s: %v, %v", w.to, what, w.path(), w.v.Why(&w.d))
 		}
 	}
 }
 
-// awaitPath waits for a path.
+// awaitPath waits for a path that is good.
 func (w *way) awaitPath(what string, good func(*Path) bool) *Path {
 	w.t.Helper()
 	var p *Path
@@ -131,7 +132,7 @@ func (w *way) awaitPath(what string, good func(*Path) bool) *Path {
 	return p
 }
 
-// awaitNone waits until there is none for a reason.
+// awaitNone waits until there is no path, for the given reason.
 func (w *way) awaitNone(why error) {
 	w.t.Helper()
 	w.await(fmt.Sprintf("no path, since %q", why), func() bool { return w.path() == nil && w.v.Why(&w.d) == why })

@@ -7,21 +7,21 @@ import (
 	"gofabric/internal/xdp/frame"
 )
 
-// device is what matters of an interface.
+// device is the relevant state of an interface.
 type device struct {
 	index    int
 	mac      frame.MAC
 	mtu      int
-	up       bool // administratively, and there is a carrier
+	up       bool // administratively up, and with a carrier
 	ethernet bool
 	loopback bool
-	// Of a VLAN device:
+	// These are the fields of a VLAN device:
 	tag     frame.Tag // Proto 0: none
 	parent  int
 	foreign bool // the parent is in another namespace
 }
 
-// deviceOf takes from a link what matters.
+// deviceOf returns the relevant state of a link.
 func deviceOf(l netlink.Link) device {
 	a := l.Attrs()
 	d := device{
@@ -32,16 +32,17 @@ func deviceOf(l netlink.Link) device {
 		d.mac = frame.MAC(a.HardwareAddr)
 	}
 	if v, ok := l.(*netlink.Vlan); ok {
-		d.tag = frame.Tag{Proto: uint16(v.VlanProtocol), TCI: uint16(v.VlanId) | uint16(v.EgressQosMap[0])<<13} // packets have priority 0 (SO_PRIORITY)
+		// Packets have priority 0 (SO_PRIORITY).
+		d.tag = frame.Tag{Proto: uint16(v.VlanProtocol), TCI: uint16(v.VlanId) | uint16(v.EgressQosMap[0])<<13}
 		d.parent, d.foreign = a.ParentIndex, a.NetNsID >= 0
 		if d.tag.Proto == 0 {
-			d.tag.Proto = frame.TagC // kernels before 3.10 have no other
+			d.tag.Proto = frame.TagC // kernels before 3.10 have no other protocol
 		}
 	}
 	return d
 }
 
-// device returns what is known of an interface, and asks if nothing is.
+// device returns the state of an interface. It asks the kernel if the state is not known.
 func (t *Table) device(index int) (*device, error) {
 	if d := t.links[index]; d != nil {
 		return d, nil
@@ -55,7 +56,7 @@ func (t *Table) device(index int) (*device, error) {
 	return &d, nil
 }
 
-// stack is where frames of a device leave, and with which tags.
+// stack is the interface where frames of a device leave, and their tags.
 type stack struct {
 	link int
 	tags [frame.TagsMax]frame.Tag
@@ -81,7 +82,8 @@ func stackOf(index int, device func(int) (*device, error)) (stack, error) {
 		}
 		if d.tag.Proto == 0 {
 			s.link = d.index
-			if n > 1 { // drivers have room for one tag beyond the MTU (net/core/dev.c, ____dev_forward_skb; is_skb_forwardable)
+			// Drivers have room for one tag beyond the MTU (net/core/dev.c, ____dev_forward_skb; is_skb_forwardable).
+			if n > 1 {
 				s.mtu = min(s.mtu, d.mtu-(n-1)*frame.TagLen)
 			}
 			return s, nil
@@ -89,13 +91,14 @@ func stackOf(index int, device func(int) (*device, error)) (stack, error) {
 		if n == frame.TagsMax || d.foreign {
 			return s, ErrLink
 		}
-		s.tags[1], s.tags[0] = s.tags[0], d.tag // the lower device's tag is the outer one
+		s.tags[1], s.tags[0] = s.tags[0], d.tag // the tag of the lower device is the outer one
 		index = d.parent
 	}
 }
 
-// Below returns the interface below a VLAN device, of the calling thread's network namespace, and the tags that frames of the device have there, the outer one
-// first: of any other device, or where what is below is in another namespace, the device itself and no tags.
+// Below returns the interface below a VLAN device of the calling thread's network namespace, and the tags that frames
+// of the device have there, the outer one first. For other devices, and if the interface below is in another
+// namespace, it returns the device itself and no tags.
 func Below(index int) (link int, tags []frame.Tag, err error) {
 	for at := index; ; {
 		l, err := netlink.LinkByIndex(at)

@@ -8,7 +8,8 @@ import (
 	"gofabric/internal/xdp/frame"
 )
 
-// Why there is no Path. Errors of View.Why and View.Resolve wrap one of these, or an errno that the kernel gave for the route.
+// These are the reasons why there is no Path. Errors of View.Why and View.Resolve wrap one of them, or an errno of
+// the kernel for the route.
 var (
 	ErrResolving   = errors.New("neigh: not resolved yet")
 	ErrLocal       = errors.New("neigh: the destination is this host")
@@ -23,23 +24,23 @@ var (
 	ErrClosed      = errors.New("neigh: closed")
 )
 
-// Path is the way to a destination at some time. It does not change.
+// Path is the path to a destination at some time. It does not change.
 type Path struct {
-	// Link is the index of the interface that frames are sent on and come in at: below VLAN devices, if there are some.
+	// Link is the index of the interface that sends and receives the frames. VLAN devices are above it.
 	Link int
-	// Device is the index of the interface that the route names: Link, or a VLAN device.
+	// Device is the index of the interface in the route: Link, or a VLAN device.
 	Device int
 	// Tags are the VLAN tags of frames, the outer one first.
 	Tags [frame.TagsMax]frame.Tag
-	// SrcMAC and DstMAC are the ends of frames; DstMAC is a next hop's, or that of a group.
+	// SrcMAC and DstMAC are the addresses of frames. DstMAC belongs to the next hop or to a group.
 	SrcMAC, DstMAC frame.MAC
-	// Src is the source address: the View's, or what the kernel would choose.
+	// Src is the source address: the View's, or the kernel's choice.
 	Src netip.Addr
-	// NextHop is whom frames go to: a gateway, or the destination.
+	// NextHop is the next hop: a gateway, or the destination.
 	NextHop netip.Addr
-	// Cast tells neighbours from groups and broadcasts.
+	// Cast distinguishes neighbours, groups and broadcasts.
 	Cast frame.Cast
-	// MTU is how long packets may be, bytes without Ethernet's header and tags.
+	// MTU is the largest size of a packet, in bytes without Ethernet's header and tags.
 	MTU int
 }
 
@@ -47,7 +48,7 @@ func (p *Path) String() string {
 	return fmt.Sprintf("from %v by interface %d to %v at %x, MTU %d", p.Src, p.Link, p.NextHop, p.DstMAC[:], p.MTU)
 }
 
-// groupMAC is the Ethernet address of a group (RFC 1112, 6.4; RFC 2464, 7).
+// groupMAC returns the Ethernet address of a group (RFC 1112, 6.4; RFC 2464, 7).
 func groupMAC(a netip.Addr) frame.MAC {
 	if a.Is4() {
 		b := a.As4()
@@ -57,5 +58,5 @@ func groupMAC(a netip.Addr) frame.MAC {
 	return frame.MAC{0x33, 0x33, b[12], b[13], b[14], b[15]}
 }
 
-// broadcastMAC is everybody's.
+// broadcastMAC is the broadcast address.
 var broadcastMAC = frame.MAC{0xff, 0xff, 0xff, 0xff, 0xff, 0xff}

@@ -8,13 +8,13 @@ import (
 	"net/netip"
 )
 
-// Table is nothing here.
+// Table is empty on this system.
 type Table struct{}
 
-// View is nothing here.
+// View is empty on this system.
 type View struct{}
 
-// Dest is nothing here.
+// Dest is empty on this system.
 type Dest struct{}
 
 // Open returns errors.ErrUnsupported.
@@ -35,10 +35,10 @@ func (t *Table) Follow(int, func(Link)) (stop func()) { return func() {} }
 // FollowAddresses does nothing.
 func (t *Table) FollowAddresses(func(map[netip.Addr]struct{})) (stop func()) { return func() {} }
 
-// FollowPaths calls nothing.
+// FollowPaths does nothing.
 func (t *Table) FollowPaths(func()) (stop func()) { return func() {} }
 
-// View returns one that knows no way.
+// View returns a View without paths.
 func (t *Table) View(netip.Addr, int) *View { return &View{} }
 
 // Prepare does nothing.

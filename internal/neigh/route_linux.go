@@ -12,7 +12,7 @@ import (
 	"gofabric/internal/xdp/frame"
 )
 
-// lookup finds or makes the entry for a destination. Errors are sentinels or an errno, so that they can be compared.
+// lookup finds or makes the entry for a destination. Its errors are comparable: sentinels or an errno.
 func (t *Table) lookup(q question) (*entry, error) {
 	if t.lost {
 		return nil, ErrLost
@@ -26,7 +26,7 @@ func (t *Table) lookup(q question) (*entry, error) {
 			return nil, ErrAddress
 		}
 		if has, err := t.hasAddress(q.v.src); err != nil || !has {
-			return nil, cmpOr(err, ErrAddress) // IPv4's routes would say so, IPv6's do not
+			return nil, cmpOr(err, ErrAddress) // IPv4's routes would report that, IPv6's do not
 		}
 	}
 	r, err := t.route(to, q.v.src, iface)
@@ -45,7 +45,7 @@ func (t *Table) lookup(q question) (*entry, error) {
 	case r.Type == unix.RTN_BROADCAST:
 		key.cast = frame.Broadcast
 	case r.Type != unix.RTN_UNICAST:
-		return nil, unix.EHOSTUNREACH // blackhole and the like give an errno; this is what is left
+		return nil, unix.EHOSTUNREACH // another kind of route: blackhole and similar ones give an errno
 	}
 	if gw, ok := gateway(&r); ok && key.cast == frame.Unicast {
 		key.hop.addr = gw
@@ -67,7 +67,7 @@ func (t *Table) lookup(q question) (*entry, error) {
 	return t.entry(key)
 }
 
-// cmpOr is the first error that is one.
+// cmpOr returns the first error that is not nil.
 func cmpOr(errs ...error) error {
 	for _, err := range errs {
 		if err != nil {
@@ -77,7 +77,7 @@ func cmpOr(errs ...error) error {
 	return nil
 }
 
-// passing tells errors that may be others when asked again, though nothing changes.
+// passing reports whether the same question may later have another answer although nothing changes.
 func passing(err error) bool {
 	switch err {
 	case ErrMany, unix.EAGAIN, unix.EINTR, unix.ENOBUFS, unix.ENOMEM, unix.EBUSY, unix.EIO:
@@ -86,7 +86,7 @@ func passing(err error) bool {
 	return false
 }
 
-// errnoOf reduces an error of the library to one that can be compared.
+// errnoOf returns a comparable error for an error of the library.
 func errnoOf(err error) error {
 	var errno unix.Errno
 	var none netlink.LinkNotFoundError
@@ -101,7 +101,7 @@ func errnoOf(err error) error {
 	return unix.EIO
 }
 
-// scoped returns a destination without zone, and the interface that it must be reached through, 0 for any.
+// scoped returns a destination without its zone, and the interface through which it must be reached, 0 for any.
 func (t *Table) scoped(q question) (to netip.Addr, iface int, err error) {
 	to = q.to.Unmap()
 	if !to.IsValid() || to.IsUnspecified() {
@@ -123,7 +123,7 @@ func (t *Table) scoped(q question) (to netip.Addr, iface int, err error) {
 	return to, iface, nil
 }
 
-// route asks for the route of a packet (RTM_GETROUTE).
+// route asks the kernel for the route of a packet (RTM_GETROUTE).
 func (t *Table) route(to, src netip.Addr, iface int) (netlink.Route, error) {
 	opts := netlink.RouteGetOptions{OifIndex: iface}
 	if src.IsValid() {
@@ -139,7 +139,7 @@ func (t *Table) route(to, src netip.Addr, iface int) (netlink.Route, error) {
 	return list[0], nil
 }
 
-// gateway is whom a route's packets go to, if that is not their destination. It can be of the other family (RFC 5549).
+// gateway returns the gateway of a route, if it has one. It may be of the other family (RFC 5549).
 func gateway(r *netlink.Route) (netip.Addr, bool) {
 	ip := r.Gw
 	if via, ok := r.Via.(*netlink.Via); ok && ip == nil {
@@ -150,7 +150,7 @@ func gateway(r *netlink.Route) (netip.Addr, bool) {
 	return a, ok && !a.IsUnspecified()
 }
 
-// hasAddress says whether the host has an address.
+// hasAddress reports whether the host has an address.
 func (t *Table) hasAddress(a netip.Addr) (bool, error) {
 	if err := t.findLocals(); err != nil {
 		return false, err
@@ -162,8 +162,9 @@ func (t *Table) hasAddress(a netip.Addr) (bool, error) {
 	return has, nil
 }
 
-// findLocals asks for the host's addresses if they are not known: of each family by itself, for of all together the kernel tells with the lock of all interfaces
-// held (rtnl_dump_all), which others may keep for tens of milliseconds, to attach a program for example.
+// findLocals asks for the host's addresses if they are not known. It asks for each family separately: for both
+// together the kernel holds the lock of all interfaces (rtnl_dump_all), which other processes may hold for tens of
+// milliseconds, for example to attach a program.
 func (t *Table) findLocals() error {
 	if t.locals != nil {
 		return nil

@@ -17,17 +17,20 @@ import (
 )
 
 const (
-	questionsMax = 1024    // that wait; more are asked again at the next datagram
-	wakesMax     = 1024    // likewise
-	entriesMax   = 1 << 14 // next hops by source address and MTU; the kernel itself has 1024 neighbours unless told otherwise (gc_thresh3)
-	sweepEvery   = 5 * time.Second
-	sweepsMax    = 24 // unused for so many, an entry is forgotten
-	requestMax   = time.Second
-	bumpMax      = time.Second // that a change of routes waits for the answers about the one before
-	bumpShare    = 10          // of the time, the part that answers take at most while routes change on and on
+	questionsMax = 1024 // more questions are asked again with the next datagram
+	wakesMax     = 1024 // likewise
+	// entriesMax bounds the next hops by source address and MTU. The kernel has 1024 neighbours by default
+	// (gc_thresh3).
+	entriesMax = 1 << 14
+	sweepEvery = 5 * time.Second
+	sweepsMax  = 24 // an entry is forgotten after so many sweeps without use
+	requestMax = time.Second
+	bumpMax    = time.Second // longest delay of a change of routes by the answers about the previous one
+	bumpShare  = 10          // largest part of the time that answers take while routes change all the time
 )
 
-// groups is what the table hears of. When a nexthop object changes, its routes are not reported where net.ipv4.nexthop_compat_mode is 0.
+// groups are the kernel's messages that the table receives. If a nexthop object changes and
+// net.ipv4.nexthop_compat_mode is 0, the kernel does not report its routes.
 var groups = []uint{
 	unix.RTNLGRP_LINK, unix.RTNLGRP_NEIGH, unix.RTNLGRP_NEXTHOP,
 	unix.RTNLGRP_IPV4_IFADDR, unix.RTNLGRP_IPV4_ROUTE, unix.RTNLGRP_IPV4_RULE,
@@ -41,45 +44,45 @@ type Table struct {
 	wakes     chan *entry
 	events    chan []event
 	done      chan struct{}
-	idle      sync.WaitGroup // of the goroutines
+	idle      sync.WaitGroup // of the table's goroutines
 	answers   answers
 
 	mu      sync.Mutex
-	waiters chan struct{} // closed at the next change; nil if nobody waits
+	waiters chan struct{} // closed at the next change; nil if no caller waits
 	follows map[*follower]struct{}
 	watches map[*watcher]struct{}
 	finders map[*func()]struct{}
 
-	// What follows belongs to the table's goroutine.
+	// The table's goroutine owns these fields.
 	h        *netlink.Handle
-	sockets  map[int]*nl.SocketHandle // for requests that the library has no call for
+	sockets  map[int]*nl.SocketHandle // for requests that the library does not have
 	sub      *nl.NetlinkSocket
 	links    map[int]*device
 	locals   map[netip.Addr]struct{} // the host's addresses; nil: not known
-	localsNo uint64                  // of that set
+	localsNo uint64                  // number of that set
 	hops     map[hopKey]*hop
 	entries  map[entryKey]*entry
-	refused  map[error]*entry // of destinations without a way: one for each reason
-	next     mono.Time        // when a hop wants attention
+	refused  map[error]*entry // for destinations without a path: one for each reason
+	next     mono.Time        // the earliest deadline of a hop
 	sweep    mono.Time
-	bumped   mono.Time     // when routes were last noted to have changed
-	spent    time.Duration // on answers since then
-	bump     mono.Time     // when to note it again; None: they have not changed since
-	found    bool          // a way that is not reported yet
-	lost     bool          // the kernel reports nothing any more
-	denied   bool          // neighbours may not be asked for (CAP_NET_ADMIN)
+	bumped   mono.Time     // time of the last recorded change of routes
+	spent    time.Duration // time spent on answers since then
+	bump     mono.Time     // when to record the next change; None: there is none
+	found    bool          // a path was found that is not reported yet
+	lost     bool          // the kernel's messages have ended
+	denied   bool          // the table may not ask for neighbours (CAP_NET_ADMIN)
 
 	ns   nsID
 	refs int // guarded by tables.mu
 }
 
-// nsID names a network namespace (namespaces(7)).
+// nsID identifies a network namespace (namespaces(7)).
 type nsID struct{ dev, ino uint64 }
 
-// threadSpace is the network namespace of the thread that looks.
+// threadSpace is the network namespace of the calling thread.
 const threadSpace = "/proc/thread-self/ns/net"
 
-// tables has one for each namespace.
+// tables has the table of each namespace.
 var tables struct {
 	mu sync.Mutex
 	at map[nsID]*Table
@@ -112,7 +115,7 @@ func Open() (*Table, error) {
 	return t, nil
 }
 
-// open makes a table for the namespace of the thread.
+// open makes a table for the namespace of the calling thread.
 func open() (*Table, error) {
 	t := &Table{
 		questions: make(chan question, questionsMax), wakes: make(chan *entry, wakesMax), events: make(chan []event, 16), done: make(chan struct{}),
@@ -121,7 +124,8 @@ func open() (*Table, error) {
 	t.gen.Store(1)
 	t.next, t.sweep = mono.Never, mono.Now().Add(sweepEvery)
 	var err error
-	if t.sub, err = nl.Subscribe(unix.NETLINK_ROUTE, groups...); err != nil { // before anything is asked, so that nothing is missed
+	// The subscription comes before all questions, so that no change is missed.
+	if t.sub, err = nl.Subscribe(unix.NETLINK_ROUTE, groups...); err != nil {
 		return nil, err
 	}
 	if t.h, err = netlink.NewHandle(unix.NETLINK_ROUTE); err != nil {
@@ -145,7 +149,7 @@ func open() (*Table, error) {
 	return t, nil
 }
 
-// Close ends the use of a table; the last one ends the table: all its Paths are gone.
+// Close ends the use of a table. The last Close ends the table and all its Paths.
 func (t *Table) Close() error {
 	tables.mu.Lock()
 	t.refs--
@@ -173,7 +177,7 @@ func (t *Table) closed() bool {
 	}
 }
 
-// changed returns a channel that is closed at the next change of anything.
+// changed returns a channel that is closed at the next change.
 func (t *Table) changed() <-chan struct{} {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -183,7 +187,7 @@ func (t *Table) changed() <-chan struct{} {
 	return t.waiters
 }
 
-// tell wakes those who wait for a change.
+// tell wakes the callers that wait for a change.
 func (t *Table) tell() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -193,14 +197,14 @@ func (t *Table) tell() {
 	}
 }
 
-// wake notes that an entry is used again. It is called by the data path.
+// wake records that an entry is used again. The data path calls it.
 func (t *Table) wake(e *entry) {
 	if !e.idle.CompareAndSwap(true, false) {
 		return
 	}
 	select {
 	case t.wakes <- e:
-	default: // the next sweep sees it
+	default: // the next sweep finds it
 	}
 }
 
@@ -229,7 +233,7 @@ func (t *Table) run() {
 	}
 }
 
-// wait is how long there is nothing to do.
+// wait returns the time until there is something to do.
 func (t *Table) wait(now mono.Time) time.Duration {
 	until := min(t.next, t.sweep)
 	if t.bump != mono.None {
@@ -238,7 +242,8 @@ func (t *Table) wait(now mono.Time) time.Duration {
 	return until.Sub(now)
 }
 
-// routesChanged makes all Dests ask again when they are used: at once, unless routes change so often that answers would take all the time.
+// routesChanged makes all Dests ask again at their next use. It does so at once, unless routes change so often that
+// answers would take all the time.
 func (t *Table) routesChanged(now mono.Time) {
 	if at := t.bumped.Add(min(t.spent*bumpShare, bumpMax)); t.bumped != mono.None && now.Before(at) {
 		t.bump = at
@@ -248,7 +253,7 @@ func (t *Table) routesChanged(now mono.Time) {
 	t.bumped, t.spent, t.bump = now, 0, mono.None
 }
 
-// end takes all Paths away.
+// end removes all Paths.
 func (t *Table) end() {
 	for _, e := range t.entries {
 		e.fail(ErrClosed)
@@ -260,7 +265,7 @@ func (t *Table) end() {
 	t.h.Close()
 }
 
-// prepare asks for what the questions of a view ask for first. What cannot be had now, they ask for again.
+// prepare asks for the information that the first questions of a view need. If that fails, those questions ask again.
 func (t *Table) prepare(v *View) {
 	if t.lost {
 		return
@@ -297,7 +302,7 @@ func (t *Table) answer(q question) {
 	} else {
 		t.answers.remember(q, answer{e, gen})
 	}
-	q.d.gen.Store(0) // whoever sees the generation sees the entry
+	q.d.gen.Store(0) // a reader that sees the generation also sees the entry
 	q.d.entry.Store(e)
 	q.d.gen.Store(gen)
 	q.d.asked.Store(false)

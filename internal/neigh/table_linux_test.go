@@ -31,15 +31,18 @@ func TestStack(t *testing.T) {
 	}
 	links := map[int]netlink.Link{}
 	add := func(l netlink.Link) { links[l.Attrs().Index] = l }
-	add(&netlink.Veth{LinkAttrs: attrs(1, 77, nil)}) // the other end of a veth is no parent
-	add(&netlink.Vlan{LinkAttrs: attrs(2, 1, func(a *netlink.LinkAttrs) { a.MTU = 1500 }), VlanId: 42, VlanProtocol: 0x8100, EgressQosMap: map[uint32]uint32{0: 5, 3: 1}})
+	add(&netlink.Veth{LinkAttrs: attrs(1, 77, nil)}) // the other end of a veth is not a parent
+	add(&netlink.Vlan{LinkAttrs: attrs(2, 1, func(a *netlink.LinkAttrs) { a.MTU = 1500 }), VlanId: 42,
+		VlanProtocol: 0x8100, EgressQosMap: map[uint32]uint32{0: 5, 3: 1}})
 	add(&netlink.Vlan{LinkAttrs: attrs(3, 1, nil), VlanId: 7, VlanProtocol: 0x88a8})
 	add(&netlink.Vlan{LinkAttrs: attrs(4, 3, nil), VlanId: 9, VlanProtocol: 0x8100})
 	add(&netlink.Vlan{LinkAttrs: attrs(5, 4, nil), VlanId: 10, VlanProtocol: 0x8100})
-	add(&netlink.Vlan{LinkAttrs: attrs(6, 1, func(a *netlink.LinkAttrs) { a.NetNsID = 0 }), VlanId: 42, VlanProtocol: 0x8100})
+	add(&netlink.Vlan{LinkAttrs: attrs(6, 1, func(a *netlink.LinkAttrs) { a.NetNsID = 0 }), VlanId: 42,
+		VlanProtocol: 0x8100})
 	add(&netlink.Dummy{LinkAttrs: attrs(7, 0, func(a *netlink.LinkAttrs) { a.RawFlags = unix.IFF_UP })})
 	add(&netlink.Vlan{LinkAttrs: attrs(8, 7, nil), VlanId: 42, VlanProtocol: 0x8100})
-	add(&netlink.Tuntap{LinkAttrs: attrs(9, 0, func(a *netlink.LinkAttrs) { a.EncapType, a.HardwareAddr = "none", nil })})
+	add(&netlink.Tuntap{LinkAttrs: attrs(9, 0,
+		func(a *netlink.LinkAttrs) { a.EncapType, a.HardwareAddr = "none", nil })})
 	add(&netlink.Device{LinkAttrs: attrs(10, 0, func(a *netlink.LinkAttrs) { a.RawFlags |= unix.IFF_LOOPBACK })})
 	add(&netlink.Vlan{LinkAttrs: attrs(11, 99, nil), VlanId: 42, VlanProtocol: 0x8100})
 	tab := &Table{links: map[int]*device{}}
@@ -58,10 +61,14 @@ func TestStack(t *testing.T) {
 		err   error
 	}{
 		{index: 1, want: stack{link: 1, mtu: 9000, mac: frame.MAC{2, 0, 0, 0, 0, 1}}},
-		{index: 2, want: stack{link: 1, mtu: 1500, mac: frame.MAC{2, 0, 0, 0, 0, 2}, tags: [2]frame.Tag{{Proto: frame.TagC, TCI: 5<<13 | 42}}}},
-		{index: 3, want: stack{link: 1, mtu: 9000, mac: frame.MAC{2, 0, 0, 0, 0, 3}, tags: [2]frame.Tag{{Proto: frame.TagS, TCI: 7}}}},
-		{index: 4, want: stack{link: 1, mtu: 8996, mac: frame.MAC{2, 0, 0, 0, 0, 4}, tags: [2]frame.Tag{{Proto: frame.TagS, TCI: 7}, {Proto: frame.TagC, TCI: 9}}}},
-		{index: 5, err: ErrLink}, {index: 6, err: ErrLink}, {index: 7, err: ErrDown}, {index: 8, err: ErrDown}, {index: 9, err: ErrLink}, {index: 10, err: ErrLink},
+		{index: 2, want: stack{link: 1, mtu: 1500, mac: frame.MAC{2, 0, 0, 0, 0, 2},
+			tags: [2]frame.Tag{{Proto: frame.TagC, TCI: 5<<13 | 42}}}},
+		{index: 3, want: stack{link: 1, mtu: 9000, mac: frame.MAC{2, 0, 0, 0, 0, 3},
+			tags: [2]frame.Tag{{Proto: frame.TagS, TCI: 7}}}},
+		{index: 4, want: stack{link: 1, mtu: 8996, mac: frame.MAC{2, 0, 0, 0, 0, 4},
+			tags: [2]frame.Tag{{Proto: frame.TagS, TCI: 7}, {Proto: frame.TagC, TCI: 9}}}},
+		{index: 5, err: ErrLink}, {index: 6, err: ErrLink}, {index: 7, err: ErrDown}, {index: 8, err: ErrDown},
+		{index: 9, err: ErrLink}, {index: 10, err: ErrLink},
 		{index: 11, err: unix.ENODEV},
 	} {
 		s, err := stackOf(tc.index, lookup)
@@ -72,24 +79,26 @@ func TestStack(t *testing.T) {
 	for _, tc := range []struct {
 		index, on int
 		want      bool
-	}{{4, 4, true}, {4, 3, true}, {4, 1, true}, {4, 2, false}, {1, 4, false}, {1, 77, false}, {99, 1, false}, {11, 99, true}} {
+	}{{4, 4, true}, {4, 3, true}, {4, 1, true}, {4, 2, false}, {1, 4, false}, {1, 77, false}, {99, 1, false},
+		{11, 99, true}} {
 		if tab.stands(tc.index, tc.on) != tc.want {
 			t.Errorf("device %d above %d: want %v", tc.index, tc.on, tc.want)
 		}
 	}
 }
 
-// unopened is a table without netlink, for what is within it.
+// unopened returns a table without netlink, for tests of its internals.
 func unopened() *Table {
 	t := &Table{
 		questions: make(chan question, 2), wakes: make(chan *entry, 1), done: make(chan struct{}),
-		links: map[int]*device{1: {index: 1, up: true, ethernet: true, mtu: 1500}}, hops: map[hopKey]*hop{}, entries: map[entryKey]*entry{}, refused: map[error]*entry{},
+		links: map[int]*device{1: {index: 1, up: true, ethernet: true, mtu: 1500}}, hops: map[hopKey]*hop{},
+		entries: map[entryKey]*entry{}, refused: map[error]*entry{},
 	}
 	t.gen.Store(1)
 	return t
 }
 
-// known adds a neighbour that the kernel has found.
+// known adds a neighbour as if the kernel had found it.
 func (t *Table) known(addr string) *entry {
 	k := hopKey{1, netip.MustParseAddr(addr)}
 	h := &hop{key: k, nud: netlink.NUD_REACHABLE, mac: frame.MAC{2, 0, 0, 0, 0, 9}}
@@ -103,7 +112,7 @@ func (t *Table) known(addr string) *entry {
 // point points a Dest to an entry.
 func (d *Dest) point(t *Table, e *entry) { d.entry.Store(e); d.gen.Store(t.gen.Load()) }
 
-// TestForgotten has an entry that nobody uses: it goes after a while, and its path with it; whoever comes back asks.
+// TestForgotten: an entry without a user is removed after a while, with its path. Its next user asks again.
 func TestForgotten(t *testing.T) {
 	tab := unopened()
 	e, used := tab.known("10.0.0.2"), tab.known("10.0.0.3")
@@ -127,7 +136,7 @@ func TestForgotten(t *testing.T) {
 	}
 }
 
-// TestMany fills the table: what nobody uses makes room, and if there is none, more is refused, for now.
+// TestMany fills the table. An entry without a user is replaced. If there is none, a new entry is refused for now.
 func TestMany(t *testing.T) {
 	tab := unopened()
 	a := netip.MustParseAddr("10.0.0.0")
@@ -144,12 +153,14 @@ func TestMany(t *testing.T) {
 		tab.review(old)
 	}
 	e, err := tab.entry(more)
-	if err != nil || e.path.Load().DstMAC != (frame.MAC{1, 0, 0x5e, 0, 0, 1}) || !old.dead.Load() || len(tab.entries) != entriesMax {
+	if err != nil || e.path.Load().DstMAC != (frame.MAC{1, 0, 0x5e, 0, 0, 1}) || !old.dead.Load() ||
+		len(tab.entries) != entriesMax {
 		t.Errorf("%v, %d entries", err, len(tab.entries))
 	}
 }
 
-// TestFull asks more than the table's goroutine has answered: questions wait for the next datagram, and are not asked twice.
+// TestFull: if the table's goroutine has too many unanswered questions, a question waits for the next datagram. No
+// question is asked twice.
 func TestFull(t *testing.T) {
 	tab := unopened()
 	v := tab.View(netip.Addr{}, 0)
@@ -166,7 +177,8 @@ func TestFull(t *testing.T) {
 	}
 }
 
-// TestRoutesChange has routes change on and on: each change makes all ask again, but not before the answers about the last one are a small part of the time.
+// TestRoutesChange: routes change all the time. Each change makes all callers ask again, but not before the time
+// spent on the last answers is a small part of the total.
 func TestRoutesChange(t *testing.T) {
 	tab := unopened()
 	tab.next, tab.sweep = mono.Never, mono.Never
@@ -196,7 +208,8 @@ func TestRoutesChange(t *testing.T) {
 	step(bumpMax-time.Millisecond, 0, 5, 0)
 }
 
-// TestRemembered: what has been answered serves who is new and asks the same, until routes change or the entry is forgotten.
+// TestRemembered: a known answer serves a new caller with the same question, until routes change or the entry is
+// forgotten.
 func TestRemembered(t *testing.T) {
 	tab := unopened()
 	e := tab.known("10.0.0.2")
@@ -206,7 +219,8 @@ func TestRemembered(t *testing.T) {
 		t.Helper()
 		var d Dest
 		asked := len(tab.questions)
-		if got := v.Path(&d, to); (got != nil) != want || want && (got != e.path.Load() || d.asked.Load() || len(tab.questions) != asked) {
+		if got := v.Path(&d, to); (got != nil) != want || want &&
+			(got != e.path.Load() || d.asked.Load() || len(tab.questions) != asked) {
 			t.Errorf("%v, want %v; %d questions, %d before", got, want, len(tab.questions), asked)
 		}
 		for len(tab.questions) > 0 {
@@ -237,7 +251,7 @@ func TestRemembered(t *testing.T) {
 	has(v, to, false)
 }
 
-// TestSize checks what a peer costs.
+// TestSize checks the memory of a peer.
 func TestSize(t *testing.T) {
 	const peers = 1 << 16
 	var before, after runtime.MemStats
@@ -258,7 +272,7 @@ func TestSize(t *testing.T) {
 	runtime.KeepAlive(list)
 }
 
-// TestPathAllocs checks that the data path does not allocate, whatever it finds.
+// TestPathAllocs checks that the data path allocates nothing, with or without a path.
 func TestPathAllocs(t *testing.T) {
 	tab := unopened()
 	e := tab.known("10.0.0.2")
@@ -277,7 +291,7 @@ func TestPathAllocs(t *testing.T) {
 	}
 }
 
-// TestHere is of the namespace that the tests run in, without root: this host is known to be itself.
+// TestHere runs in the namespace of the test, without root. Addresses of this host are reported as such.
 func TestHere(t *testing.T) {
 	tab, err := Open()
 	if err != nil {
@@ -285,7 +299,8 @@ func TestHere(t *testing.T) {
 	}
 	defer tab.Close()
 	var d Dest
-	if p, err := tab.View(netip.Addr{}, 0).Resolve(context.Background(), &d, netip.MustParseAddr("127.0.0.1")); !errors.Is(err, ErrLocal) {
+	if p, err := tab.View(netip.Addr{}, 0).Resolve(context.Background(), &d,
+		netip.MustParseAddr("127.0.0.1")); !errors.Is(err, ErrLocal) {
 		t.Errorf("%v, %v", p, err)
 	}
 }
@@ -304,7 +319,8 @@ func BenchmarkPath(b *testing.B) {
 	}
 }
 
-// TestPrepare: a table asks for the interface of a view, and for the host's addresses of both families, before there is a destination.
+// TestPrepare: a table asks for the interface of a view and for the host's addresses of both families, before there
+// is a destination.
 func TestPrepare(t *testing.T) {
 	tab, err := Open()
 	if err != nil {
@@ -334,15 +350,15 @@ func TestPrepare(t *testing.T) {
 	}
 }
 
-// has looks at what is known.
+// has reports whether a is a known address of the host.
 func (t *Table) has(a netip.Addr) bool { _, has := t.locals[a]; return has }
 
-// TestWithoutProc: where /proc is not mounted, that is said.
+// TestWithoutProc: without /proc, the error says so.
 func TestWithoutProc(t *testing.T) {
 	need.Root(t, "mounting something over /proc")
 	said := make(chan error)
 	go func() {
-		runtime.LockOSThread() // which ends with the goroutine
+		runtime.LockOSThread() // the thread ends with the goroutine
 		err := unix.Unshare(unix.CLONE_NEWNS)
 		if err == nil {
 			err = unix.Mount("none", "/", "", unix.MS_REC|unix.MS_PRIVATE, "")

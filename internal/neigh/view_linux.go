@@ -7,33 +7,36 @@ import (
 	"time"
 )
 
-// resolveMax is the most that Resolve waits: what the kernel takes to give up a neighbour (three times a second, neigh/*/mcast_solicit and retrans_time_ms),
-// and more.
+// resolveMax is the longest time that Resolve waits. It is longer than the time after which the kernel gives up a
+// neighbour (three times a second, neigh/*/mcast_solicit and retrans_time_ms).
 const resolveMax = 5 * time.Second
 
-// View is a Table seen from an endpoint. It may be used by several goroutines.
+// View is an endpoint's view of a Table. It may be used by several goroutines.
 type View struct {
 	t     *Table
 	src   netip.Addr // invalid: the kernel chooses
 	iface int        // for groups and link-local destinations; 0: the kernel chooses
 }
 
-// Dest is what a peer keeps: whom its datagrams go to. The zero value is ready; it belongs to one destination and one View, and must not be copied once used.
+// Dest is the state of a peer: its destination. The zero value is ready for use. It belongs to one destination and
+// one View, and must not be copied after its first use.
 type Dest struct {
 	entry atomic.Pointer[entry]
-	gen   atomic.Uint64 // of the table when it was asked about the destination; 0: ask again
-	asked atomic.Bool   // a question is under way
+	gen   atomic.Uint64 // the table's generation at the time of the question; 0: ask again
+	asked atomic.Bool   // a question is in progress
 }
 
-// question is about a destination; without one it is about what questions of its view ask for first.
+// question is a question about a destination. Without a destination it is about what the first questions of a view
+// need.
 type question struct {
 	v  *View
 	d  *Dest
 	to netip.Addr
 }
 
-// View returns the table as an endpoint with the address src sees it; without one, or with the unspecified one, the kernel chooses the address. Groups and
-// link-local destinations without a zone are reached through the interface with index iface, if it is not 0.
+// View returns the view of an endpoint with the address src. If src is not set, or is the unspecified address, the
+// kernel chooses the address. Groups and link-local destinations without a zone are reached through the interface
+// with index iface, if that is not 0.
 func (t *Table) View(src netip.Addr, iface int) *View {
 	src = src.Unmap().WithZone("")
 	if src.IsUnspecified() {
@@ -42,8 +45,9 @@ func (t *Table) View(src netip.Addr, iface int) *View {
 	return &View{t: t, src: src, iface: iface}
 }
 
-// Prepare has the table ask for what does not depend on the destination, so that the first Path need not wait for it: the kernel tells of interfaces with the lock of all
-// of them held, which others may keep for tens of milliseconds, to attach a program for example.
+// Prepare makes the table ask for everything that does not depend on the destination, so that the first Path need not
+// wait for it. The kernel lists interfaces with the lock of all of them held. Other processes may hold that lock for
+// tens of milliseconds, for example to attach a program.
 func (v *View) Prepare() {
 	select {
 	case v.t.questions <- question{v: v}:
@@ -51,8 +55,9 @@ func (v *View) Prepare() {
 	}
 }
 
-// Path returns the way to a destination, nil if there is none now: Why says why. It never waits, and allocates nothing. d is the destination's own. A new one has
-// a way at once if one with the same source has asked about the destination before, and nothing has changed since.
+// Path returns the path to a destination, or nil if there is none now; Why returns the reason. It never waits, and
+// allocates nothing. d belongs to the destination. A new d has a path at once if another Dest with the same source
+// has asked about the destination before, and nothing has changed since.
 func (v *View) Path(d *Dest, to netip.Addr) *Path {
 	e := d.entry.Load()
 	if e == nil {
@@ -74,7 +79,7 @@ func (v *View) Path(d *Dest, to netip.Addr) *Path {
 	return p
 }
 
-// ask leaves a question for the table's goroutine, if it has room for one.
+// ask queues a question for the table's goroutine, if there is room.
 func (v *View) ask(d *Dest, to netip.Addr) {
 	if d.asked.Load() || !d.asked.CompareAndSwap(false, true) {
 		return
@@ -82,11 +87,11 @@ func (v *View) ask(d *Dest, to netip.Addr) {
 	select {
 	case v.t.questions <- question{v, d, to}:
 	default:
-		d.asked.Store(false) // at the next datagram
+		d.asked.Store(false) // ask again with the next datagram
 	}
 }
 
-// Why says why the last Path was nil.
+// Why returns the reason why the last Path was nil.
 func (v *View) Why(d *Dest) error {
 	e := d.entry.Load()
 	switch {
@@ -98,7 +103,7 @@ func (v *View) Why(d *Dest) error {
 	return e.reason()
 }
 
-// Resolve waits for a Path, or until it is clear that there is none, or for ctx; a few seconds at most.
+// Resolve waits for a Path, or until it is certain that there is none, or for ctx, and at most a few seconds.
 func (v *View) Resolve(ctx context.Context, d *Dest, to netip.Addr) (*Path, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, resolveMax, ErrUnreachable)
 	defer cancel()

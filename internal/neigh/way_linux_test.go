@@ -17,7 +17,8 @@ import (
 	"gofabric/test/need"
 )
 
-// deliver sends a frame along a path from one host, by a packet socket, and receives it with a socket of another: so it goes where the path says.
+// deliver sends a frame along a path with a packet socket, and receives it with a UDP socket of another host. So the
+// frame has used the path.
 func deliver(t *testing.T, from host, dev string, p *Path, to host, at netip.Addr) {
 	t.Helper()
 	var sock *net.UDPConn
@@ -28,7 +29,8 @@ func deliver(t *testing.T, from host, dev string, p *Path, to host, at netip.Add
 	defer sock.Close()
 	var h frame.Header
 	dst := sock.LocalAddr().(*net.UDPAddr).AddrPort()
-	c := frame.Config{SrcMAC: p.SrcMAC, DstMAC: p.DstMAC, Tags: p.Tags, Src: netip.AddrPortFrom(p.Src, 7000), Dst: netip.AddrPortFrom(dst.Addr().WithZone(""), dst.Port())}
+	c := frame.Config{SrcMAC: p.SrcMAC, DstMAC: p.DstMAC, Tags: p.Tags, Src: netip.AddrPortFrom(p.Src, 7000),
+		Dst: netip.AddrPortFrom(dst.Addr().WithZone(""), dst.Port())}
 	if err := h.Init(&c); err != nil {
 		t.Fatal(err)
 	}
@@ -52,7 +54,7 @@ func deliver(t *testing.T, from host, dev string, p *Path, to host, at netip.Add
 	}
 }
 
-// TestNeighbour resolves the other end of a cable, which the kernel does not know yet.
+// TestNeighbour resolves the other end of a cable, whose address the kernel does not know yet.
 func TestNeighbour(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct{ src, to, want string }{
@@ -70,7 +72,8 @@ func TestNeighbour(t *testing.T) {
 			to := netip.MustParseAddr(tc.to).Unmap()
 			index := a.link("eth9").Attrs().Index
 			want := Path{
-				Link: index, Device: index, SrcMAC: a.mac("eth9"), DstMAC: b.mac("eth9"), Src: netip.MustParseAddr(tc.want), NextHop: to, MTU: 3490,
+				Link: index, Device: index, SrcMAC: a.mac("eth9"), DstMAC: b.mac("eth9"),
+				Src: netip.MustParseAddr(tc.want), NextHop: to, MTU: 3490,
 			}
 			if *p != want {
 				t.Fatalf("%+v, want %+v", *p, want)
@@ -80,7 +83,7 @@ func TestNeighbour(t *testing.T) {
 	}
 }
 
-// TestLinkLocal reaches an address that needs an interface, by zone and by the View's.
+// TestLinkLocal reaches an address that needs an interface: the interface of its zone, or that of the View.
 func TestLinkLocal(t *testing.T) {
 	t.Parallel()
 	a, b := pair(t)
@@ -104,7 +107,7 @@ func TestLinkLocal(t *testing.T) {
 	}
 }
 
-// TestGateway goes through a host between two networks, whose place another one takes.
+// TestGateway reaches hosts through a gateway between two networks. Then another gateway replaces it.
 func TestGateway(t *testing.T) {
 	t.Parallel()
 	a, gw, c := newHost(t), newHost(t), newHost(t)
@@ -132,7 +135,7 @@ func TestGateway(t *testing.T) {
 		}
 		deliver(t, a, "eth9", p, c, w.to)
 
-		// Others behind the same gateway share what is known of it.
+		// Destinations behind the same gateway share its entry.
 		before := w.d.entry.Load()
 		for i := range 10 {
 			x := netip.MustParsePrefix(tc.net).Addr().Next()
@@ -152,14 +155,14 @@ func TestGateway(t *testing.T) {
 			t.Errorf("%v", p)
 		}
 		if s := a.IP("neigh", "show", tc.other, "dev", "eth9"); !strings.Contains(s, "PERMANENT") {
-			t.Errorf("the permanent neighbour is another now: %s", s)
+			t.Errorf("the permanent neighbour has changed: %s", s)
 		}
 		a.IP("route", "del", tc.net)
 		w.awaitNone(unix.ENETUNREACH)
 	}
 }
 
-// TestRule sends packets elsewhere by a rule.
+// TestRule: a routing rule changes the path.
 func TestRule(t *testing.T) {
 	t.Parallel()
 	a, b := pair(t)
@@ -174,11 +177,12 @@ func TestRule(t *testing.T) {
 	w.awaitPath("the rule's way", func(p *Path) bool { return p.DstMAC == frame.MAC{2, 0, 0, 0, 0, 3} })
 }
 
-// TestNexthop gives routes another gateway by the object that they share, of which the kernel tells alone.
+// TestNexthop changes the gateway of routes by the nexthop object that they share. The kernel reports only the
+// object.
 func TestNexthop(t *testing.T) {
 	t.Parallel()
 	a, b := pair(t)
-	a.Set("net/ipv4/nexthop_compat_mode", "0") // IPv6's, too
+	a.Set("net/ipv4/nexthop_compat_mode", "0") // this setting is for IPv6, too
 	tab := a.table()
 	for n, tc := range []struct{ dest, net, gw, other string }{
 		{"10.98.0.1", "10.98.0.0/16", "10.99.0.2", "10.99.0.3"},
@@ -191,22 +195,26 @@ func TestNexthop(t *testing.T) {
 		w := newWay(t, tab, "", tc.dest)
 		w.awaitPath("a way through the gateway", func(p *Path) bool { return p.DstMAC == b.mac("eth9") })
 		a.IP("nexthop", "replace", "id", id, "via", tc.other, "dev", "eth9")
-		w.awaitPath("a way through the other gateway", func(p *Path) bool { return p.DstMAC == frame.MAC{2, 0, 0, 0, 0, 3} })
+		w.awaitPath("a way through the other gateway",
+			func(p *Path) bool { return p.DstMAC == frame.MAC{2, 0, 0, 0, 0, 3} })
 		a.IP("nexthop", "del", "id", id)
 		w.awaitNone(unix.ENETUNREACH)
 	}
 }
 
-// TestEncap has routes whose packets the kernel puts into others: whoever sent them as they are would go round that.
+// TestEncap has routes whose packets the kernel encapsulates. They have no path, because a packet sent without
+// encapsulation would bypass that.
 func TestEncap(t *testing.T) {
 	t.Parallel()
 	a, b := pair(t)
 	tab := a.table()
-	for _, tc := range []struct{ dest, net, gw string }{{"10.98.0.1", "10.98.0.0/16", "10.99.0.2"}, {"fd98::1", "fd98::/64", "fd99::2"}} {
+	for _, tc := range []struct{ dest, net, gw string }{{"10.98.0.1", "10.98.0.0/16", "10.99.0.2"},
+		{"fd98::1", "fd98::/64", "fd99::2"}} {
 		a.IP("route", "add", tc.net, "via", tc.gw)
 		w := newWay(t, tab, "", tc.dest)
 		w.awaitPath("a way through the gateway", func(p *Path) bool { return p.DstMAC == b.mac("eth9") })
-		if out, err := a.Command("ip", "route", "replace", tc.net, "encap", "seg6", "mode", "encap", "segs", "fd99::2", "via", tc.gw, "dev", "eth9").CombinedOutput(); err != nil {
+		if out, err := a.Command("ip", "route", "replace", tc.net, "encap", "seg6", "mode", "encap", "segs", "fd99::2",
+			"via", tc.gw, "dev", "eth9").CombinedOutput(); err != nil {
 			need.Missing(t, "the kernel lacks CONFIG_IPV6_SEG6_LWTUNNEL: %v: %s", err, out)
 		}
 		w.awaitNone(ErrEncap)
@@ -215,7 +223,7 @@ func TestEncap(t *testing.T) {
 	}
 }
 
-// TestGroups has destinations that are no neighbours.
+// TestGroups has destinations that are not neighbours: groups and broadcast.
 func TestGroups(t *testing.T) {
 	t.Parallel()
 	a, b := pair(t)
@@ -240,7 +248,8 @@ func TestGroups(t *testing.T) {
 			a.IP("route", "add", "default", "via", "10.99.0.2")
 		}
 		w := &way{t: t, v: tab.View(src, index), to: netip.MustParseAddr(tc.to)}
-		if p := w.resolve(); p.Cast != tc.cast || p.DstMAC != tc.mac || p.Link != index || p.Src != src || p.SrcMAC != a.mac("eth9") {
+		if p := w.resolve(); p.Cast != tc.cast || p.DstMAC != tc.mac || p.Link != index || p.Src != src ||
+			p.SrcMAC != a.mac("eth9") {
 			t.Errorf("%s: %+v", tc.to, p)
 		}
 		b.IP("link", "set", "eth9", "down")
@@ -250,7 +259,7 @@ func TestGroups(t *testing.T) {
 	}
 }
 
-// TestNowhere has destinations without a way, and sources that are not there.
+// TestNowhere has destinations without a route, and sources that are not addresses of the host.
 func TestNowhere(t *testing.T) {
 	t.Parallel()
 	a, _ := pair(t)
@@ -262,10 +271,13 @@ func TestNowhere(t *testing.T) {
 		src, to string
 		want    error
 	}{
-		{"", "10.99.0.1", ErrLocal}, {"", "127.0.0.1", ErrLocal}, {"127.0.0.1", "127.0.0.9", ErrLocal}, {"", "fd99::1", ErrLocal}, {"", "::1", ErrLocal},
-		{"10.99.0.77", "10.99.0.2", ErrAddress}, {"fd99::77", "fd99::2", ErrAddress}, {"10.99.0.1", "fd99::2", ErrAddress},
+		{"", "10.99.0.1", ErrLocal}, {"", "127.0.0.1", ErrLocal}, {"127.0.0.1", "127.0.0.9", ErrLocal},
+		{"", "fd99::1", ErrLocal}, {"", "::1", ErrLocal},
+		{"10.99.0.77", "10.99.0.2", ErrAddress}, {"fd99::77", "fd99::2", ErrAddress},
+		{"10.99.0.1", "fd99::2", ErrAddress},
 		{"", "0.0.0.0", ErrAddress}, {"", "::", ErrAddress},
-		{"", "10.98.0.1", unix.ENETUNREACH}, {"", "fd98::1", unix.ENETUNREACH}, {"", "10.97.0.1", unix.EINVAL}, {"", "10.96.0.1", unix.EACCES},
+		{"", "10.98.0.1", unix.ENETUNREACH}, {"", "fd98::1", unix.ENETUNREACH}, {"", "10.97.0.1", unix.EINVAL},
+		{"", "10.96.0.1", unix.EACCES},
 		{"", "10.95.0.1", unix.EHOSTUNREACH},
 	} {
 		w := newWay(t, tab, tc.src, tc.to)

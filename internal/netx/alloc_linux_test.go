@@ -1,6 +1,6 @@
 //go:build !fabricbasic
 
-// The fast path, unlike the portable one, does not allocate.
+// This file checks that the fast path allocates nothing, unlike the portable one.
 
 package netx
 

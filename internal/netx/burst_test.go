@@ -111,7 +111,8 @@ func TestBurstFails(t *testing.T) {
 
 // BenchmarkBurst sends runs of datagrams to a socket that is not read: one call for each, and one call for all.
 func BenchmarkBurst(b *testing.B) {
-	for _, c := range []struct{ count, size, most int }{{16, 64, 1}, {16, 64, 64}, {45, 1400, 1}, {45, 1400, 16}, {45, 1400, 32}, {45, 1400, 64}} {
+	for _, c := range []struct{ count, size, most int }{{16, 64, 1}, {16, 64, 64}, {45, 1400, 1}, {45, 1400, 16},
+		{45, 1400, 32}, {45, 1400, 64}} {
 		b.Run(fmt.Sprintf("%d of %d bytes, %d at once", c.count, c.size, c.most), func(b *testing.B) {
 			a, _, _ := datagramSocket(b, loopback4)
 			_, _, to := datagramSocket(b, loopback4)

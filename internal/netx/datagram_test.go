@@ -103,8 +103,10 @@ func sendToRecvFrom(t *testing.T, addr netip.Addr, recv func(FD, *Datagram) sysc
 		{func() syscall.Errno { return SendTo(a, to, []byte("one")) }, "one", false},
 		{func() syscall.Errno { return SendTo(a, to, nil) }, "", false},
 		{func() syscall.Errno { return SendToV(a, to, v, 0) }, "two parts", false},
-		{func() syscall.Errno { return SendTo(a, to, bytes.Repeat([]byte{'x'}, 101)) }, string(bytes.Repeat([]byte{'x'}, 100)), true},
-		{func() syscall.Errno { return SendTo(a, to, bytes.Repeat([]byte{'x'}, 100)) }, string(bytes.Repeat([]byte{'x'}, 100)), false},
+		{func() syscall.Errno { return SendTo(a, to, bytes.Repeat([]byte{'x'}, 101)) },
+			string(bytes.Repeat([]byte{'x'}, 100)), true},
+		{func() syscall.Errno { return SendTo(a, to, bytes.Repeat([]byte{'x'}, 100)) },
+			string(bytes.Repeat([]byte{'x'}, 100)), false},
 	} {
 		if err := c.send(); err != 0 {
 			t.Fatal(err)
@@ -113,8 +115,10 @@ func sendToRecvFrom(t *testing.T, addr netip.Addr, recv func(FD, *Datagram) sysc
 		if err := recv(b, &d); err != 0 {
 			t.Fatal(err)
 		}
-		if got, _ := d.From.AddrPort(); got != from || string(d.Buf[:d.N]) != c.want || d.Truncated != c.cut || d.Seg != 0 {
-			t.Errorf("want %q, cut %v: %q from %v, cut %v, runs of %d", c.want, c.cut, d.Buf[:d.N], got, d.Truncated, d.Seg)
+		if got, _ := d.From.AddrPort(); got != from || string(d.Buf[:d.N]) != c.want || d.Truncated != c.cut ||
+			d.Seg != 0 {
+			t.Errorf("want %q, cut %v: %q from %v, cut %v, runs of %d", c.want, c.cut, d.Buf[:d.N], got,
+				d.Truncated, d.Seg)
 		}
 	}
 	if err := SendTo(a, to, make([]byte, 65536)); err != syscall.EMSGSIZE {
@@ -177,7 +181,8 @@ func TestRecvBatch(t *testing.T) {
 		}
 		for _, d := range batch.D[:n] {
 			got, _ := d.From.AddrPort()
-			if got != from || d.N != min(10*i, 64) || d.Truncated != (10*i > 64) || !bytes.Equal(d.Buf[:d.N], bytes.Repeat([]byte{byte(i)}, d.N)) {
+			if got != from || d.N != min(10*i, 64) || d.Truncated != (10*i > 64) ||
+				!bytes.Equal(d.Buf[:d.N], bytes.Repeat([]byte{byte(i)}, d.N)) {
 				t.Errorf("datagram %d: %d bytes from %v, cut %v", i, d.N, got, d.Truncated)
 			}
 			i++

@@ -1,4 +1,4 @@
-// Sockets for tests.
+// This file makes sockets for tests.
 
 package netx
 

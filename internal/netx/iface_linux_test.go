@@ -56,14 +56,19 @@ func TestTraitsFromSysfs(t *testing.T) {
 		"dummy0":          {"type": "1"},
 		"junk0":           {"type": "one", "speed": "fast", "uevent": "DEVTYPE", "driver": "junk"},
 	})
-	drivers := map[string]string{"eth2": "veth", "br1": "bridge", "tun0": "tun", "tap0": "tun", "dummy0": "dummy", "wg0": "wireguard"}
+	drivers := map[string]string{"eth2": "veth", "br1": "bridge", "tun0": "tun", "tap0": "tun", "dummy0": "dummy",
+		"wg0": "wireguard"}
 	s := sysfs{root, func(name string) string { return drivers[name] }}
 	for name, want := range map[string]traits{
-		"eth0": {KindEthernet, 100000, "mlx5_core"}, "eth1": {KindEthernet, 0, "virtio_net"}, "eth2": {KindVeth, 10000, "veth"},
-		"wl0": {KindEthernet, 0, "iwlwifi"}, "bond0": {KindEthernet, 50000, ""}, "vlan5": {KindEthernet, 1000, ""}, "ib0": {KindOther, 200000, "mlx5_core"},
-		"lo": {KindLoopback, 0, ""}, "br0": {KindBridge, 10000, ""}, "br1": {KindBridge, 0, "bridge"}, "docker0": {KindDocker, 10000, ""},
-		"br-0123456789ab": {KindDocker, 0, ""}, "tun0": {KindPointToPoint, 10000, "tun"}, "tap0": {KindOther, 10000, "tun"},
-		"wg0": {KindPointToPoint, 0, "wireguard"}, "dummy0": {KindOther, 0, "dummy"}, "junk0": {KindOther, 0, "junk"},
+		"eth0": {KindEthernet, 100000, "mlx5_core"}, "eth1": {KindEthernet, 0, "virtio_net"},
+		"eth2": {KindVeth, 10000, "veth"},
+		"wl0":  {KindEthernet, 0, "iwlwifi"}, "bond0": {KindEthernet, 50000, ""}, "vlan5": {KindEthernet, 1000, ""},
+		"ib0": {KindOther, 200000, "mlx5_core"},
+		"lo":  {KindLoopback, 0, ""}, "br0": {KindBridge, 10000, ""}, "br1": {KindBridge, 0, "bridge"},
+		"docker0":         {KindDocker, 10000, ""},
+		"br-0123456789ab": {KindDocker, 0, ""}, "tun0": {KindPointToPoint, 10000, "tun"},
+		"tap0": {KindOther, 10000, "tun"},
+		"wg0":  {KindPointToPoint, 0, "wireguard"}, "dummy0": {KindOther, 0, "dummy"}, "junk0": {KindOther, 0, "junk"},
 		"gone0": {KindOther, 0, ""}, "veth7": {KindVeth, 0, ""}, // nothing in sysfs, so the name decides
 	} {
 		flags := map[string]net.Flags{"lo": net.FlagLoopback, "tun0": net.FlagPointToPoint}[name]
@@ -91,13 +96,15 @@ func TestInterfacesInNamespace(t *testing.T) {
 	defer exec.Command("ip", "netns", "del", ns).Run()
 	for _, args := range []string{
 		"link set lo up",
-		"link add eth7 type veth peer name other", "addr add 10.7.0.1/24 dev eth7", "addr add fd07::1/64 dev eth7 nodad", "link set eth7 mtu 1400 up", "link set other up",
-		"link add sw0 type bridge", "addr add 10.8.0.1/16 dev sw0", "link set sw0 up",
-		"link add docker0 type bridge", "addr add 172.17.0.1/16 dev docker0", "link set docker0 up",
-		"tuntap add vpn mode tun", "addr add 10.9.0.1/32 dev vpn", "link set vpn up",
-		"link add down0 type bridge", "addr add 10.10.0.1/16 dev down0",
+		"link add eth7 type veth peer name other", "addr add 10.7.0.1/24 dev eth7",
+		"addr add fd07::1/64 dev eth7 nodad", "link set eth7 mtu 1400 up", "link set other up",
+		"link add sw0 type bridge", "addr add 10.8.0.1/16 dev sw0", "link set sw0 up", "link add docker0 type bridge",
+		"addr add 172.17.0.1/16 dev docker0", "link set docker0 up", "tuntap add vpn mode tun",
+		"addr add 10.9.0.1/32 dev vpn", "link set vpn up", "link add down0 type bridge",
+		"addr add 10.10.0.1/16 dev down0",
 	} {
-		if out, err := exec.Command("ip", append([]string{"-n", ns}, strings.Fields(args)...)...).CombinedOutput(); err != nil {
+		if out, err := exec.Command("ip",
+			append([]string{"-n", ns}, strings.Fields(args)...)...).CombinedOutput(); err != nil {
 			need.Missing(t, "ip %s: %s", args, out)
 		}
 	}

@@ -37,7 +37,8 @@ func TestInterfacesHasLoopback(t *testing.T) {
 
 func TestIsLocal(t *testing.T) {
 	for addr, want := range map[string]bool{
-		"127.0.0.1": true, "127.9.9.9": true, "::1": true, "::ffff:127.0.0.1": true, "0.0.0.0": false, "::": false, "198.51.100.77": false, "2001:db8::77": false,
+		"127.0.0.1": true, "127.9.9.9": true, "::1": true, "::ffff:127.0.0.1": true, "0.0.0.0": false, "::": false,
+		"198.51.100.77": false, "2001:db8::77": false,
 	} {
 		if got := IsLocal(netip.MustParseAddr(addr)); got != want {
 			t.Errorf("IsLocal(%s) = %v", addr, got)
@@ -63,19 +64,24 @@ func TestEntries(t *testing.T) {
 		t.Fatalf("%d entries, want 2: %v", len(list), list)
 	}
 	a, b := list[0], list[1]
-	if a.Addr != netip.MustParseAddr("10.1.2.3") || a.Prefix != netip.MustParsePrefix("10.0.0.0/8") || a.Up || a.SpeedMbps != 1000 || a.Driver != "virtio_net" {
+	if a.Addr != netip.MustParseAddr("10.1.2.3") || a.Prefix != netip.MustParsePrefix("10.0.0.0/8") || a.Up ||
+		a.SpeedMbps != 1000 || a.Driver != "virtio_net" {
 		t.Errorf("IPv4: %+v", a)
 	}
-	if b.Addr != netip.MustParseAddr("fe80::5%eth0") || b.Prefix != netip.MustParsePrefix("fe80::/64") || b.Kind != KindEthernet {
+	if b.Addr != netip.MustParseAddr("fe80::5%eth0") || b.Prefix != netip.MustParsePrefix("fe80::/64") ||
+		b.Kind != KindEthernet {
 		t.Errorf("IPv6: %+v", b)
 	}
 }
 
 func TestKindByName(t *testing.T) {
 	for name, want := range map[string]IfaceKind{
-		"eth0": KindEthernet, "en0": KindEthernet, "enp3s0f1": KindEthernet, "wlan0": KindEthernet, "docker0": KindDocker, "docker_gwbridge": KindDocker,
-		"br-0123456789ab": KindDocker, "br-lan": KindBridge, "br-0123456789xy": KindBridge, "virbr0": KindBridge, "bridge100": KindBridge,
-		"veth1a2b3c4": KindVeth, "utun3": KindPointToPoint, "tun0": KindPointToPoint, "wg0": KindPointToPoint, "ib0": KindOther, "": KindOther,
+		"eth0": KindEthernet, "en0": KindEthernet, "enp3s0f1": KindEthernet, "wlan0": KindEthernet,
+		"docker0": KindDocker, "docker_gwbridge": KindDocker,
+		"br-0123456789ab": KindDocker, "br-lan": KindBridge, "br-0123456789xy": KindBridge, "virbr0": KindBridge,
+		"bridge100":   KindBridge,
+		"veth1a2b3c4": KindVeth, "utun3": KindPointToPoint, "tun0": KindPointToPoint, "wg0": KindPointToPoint,
+		"ib0": KindOther, "": KindOther,
 	} {
 		if got := kindByName(&net.Interface{Name: name}); got != want {
 			t.Errorf("%s is %v, want %v", name, got, want)
@@ -173,8 +179,10 @@ func TestFilter(t *testing.T) {
 
 func TestFilterSyntax(t *testing.T) {
 	for spec, item := range map[string]string{
-		",": "", "eth0,": "", "^": "", "^,lo": "", "^^lo": "^lo", "eth0,^lo": "^lo", "eth[": "eth[", "10.0.0.0/33": "10.0.0.0/33", "10/8": "10/8", "/": "/",
-		"10.0.0": "10.0.0", "10.0.0.256": "10.0.0.256", "fe80:::1": "fe80:::1", "lo,a name": "a name", "sixteen-bytes-ab": "sixteen-bytes-ab",
+		",": "", "eth0,": "", "^": "", "^,lo": "", "^^lo": "^lo", "eth0,^lo": "^lo", "eth[": "eth[",
+		"10.0.0.0/33": "10.0.0.0/33", "10/8": "10/8", "/": "/",
+		"10.0.0": "10.0.0", "10.0.0.256": "10.0.0.256", "fe80:::1": "fe80:::1", "lo,a name": "a name",
+		"sixteen-bytes-ab": "sixteen-bytes-ab",
 	} {
 		_, _, err := FilterInterfaces(ranked, spec)
 		if err == nil {

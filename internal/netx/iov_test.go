@@ -40,8 +40,10 @@ func TestIOVModel(t *testing.T) {
 			},
 			"": func(rt *rapid.T) {
 				want := bytes.Join(model, nil)
-				if v.Len() != len(model) || v.Bytes() != len(want) || v.Room() != capacity-len(model) || !bytes.Equal(flatten(v), want) {
-					rt.Fatalf("%d buffers, %d bytes, room %d: %x; want %x", v.Len(), v.Bytes(), v.Room(), flatten(v), want)
+				if v.Len() != len(model) || v.Bytes() != len(want) || v.Room() != capacity-len(model) ||
+					!bytes.Equal(flatten(v), want) {
+					rt.Fatalf("%d buffers, %d bytes, room %d: %x; want %x", v.Len(), v.Bytes(), v.Room(),
+						flatten(v), want)
 				}
 				// Consumed or reset entries must not keep memory alive.
 				all := v.vec[:cap(v.vec)]

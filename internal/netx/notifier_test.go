@@ -51,7 +51,8 @@ func TestNotifierLosesNothing(t *testing.T) {
 	}
 	deadline := time.Now().Add(patience)
 	for seen := int64(0); seen < producers*each; {
-		if k, err := sysPoll([]pollFD{watch(FD(n.FD()), pollIn)}, 1000); k == 0 && err == nil || time.Now().After(deadline) {
+		if k, err := sysPoll([]pollFD{watch(FD(n.FD()), pollIn)}, 1000); k == 0 && err == nil ||
+			time.Now().After(deadline) {
 			t.Fatalf("asleep with %d of %d items seen", seen, made.Load())
 		}
 		n.Reset()

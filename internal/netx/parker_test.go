@@ -147,7 +147,7 @@ func TestParkerPoller(t *testing.T) {
 	}
 	buf := make([]byte, 16)
 
-	// Disarmed: traffic does not wake.
+	// The poller is disarmed: traffic does not end Park.
 	c := park(k)
 	for range 5 {
 		sendAll(t, cl, []byte("x"))
@@ -158,14 +158,14 @@ func TestParkerPoller(t *testing.T) {
 	wait(t, s, In)
 	wantAsleep(t, c)
 
-	// Armed with data waiting: it returns at once, and only once.
+	// The poller is armed while data waits: Park returns at once, and only once.
 	must(t, k.ArmPoller(true))
 	wantPark(t, c, WhyPoller)
 	c = park(k)
 	sendAll(t, cl, []byte("x"))
 	wantAsleep(t, c)
 
-	// Armed without data: it returns when data comes.
+	// The poller is armed without data: Park returns when data comes.
 	for {
 		if _, err := Recv(s, buf); err == syscall.EAGAIN {
 			break
@@ -176,7 +176,7 @@ func TestParkerPoller(t *testing.T) {
 	sendAll(t, cl, []byte("x"))
 	wantPark(t, c, WhyPoller)
 
-	// Armed and disarmed, before and after data came.
+	// The poller is armed and disarmed, before and after data has come.
 	Recv(s, buf)
 	must(t, k.ArmPoller(true))
 	must(t, k.ArmPoller(false))
@@ -227,7 +227,8 @@ func TestParkerClose(t *testing.T) {
 	}
 	must(t, k.Close())
 	k.Wake()
-	for name, err := range map[string]error{"SetTimer": k.SetTimer(1), "ArmPoller": k.ArmPoller(true), "Attach": k.Attach(p)} {
+	for name, err := range map[string]error{"SetTimer": k.SetTimer(1), "ArmPoller": k.ArmPoller(true),
+		"Attach": k.Attach(p)} {
 		if !errors.Is(err, os.ErrClosed) {
 			t.Errorf("%s after Close: %v", name, err)
 		}

@@ -54,10 +54,10 @@ func TestPollerLevel(t *testing.T) {
 	must(t, p.Del(s))
 	expect(t, p, 0)
 	if err := p.Del(s); err != syscall.ENOENT {
-		t.Fatalf("Del of what is not watched: %v, want ENOENT", err)
+		t.Fatalf("Del of a descriptor that is not watched: %v, want ENOENT", err)
 	}
 	if err := p.Mod(s, In, 1); err != syscall.ENOENT {
-		t.Fatalf("Mod of what is not watched: %v, want ENOENT", err)
+		t.Fatalf("Mod of a descriptor that is not watched: %v, want ENOENT", err)
 	}
 	if err := p.Add(NoFD, In, 1); err != syscall.EBADF {
 		t.Fatalf("Add of no descriptor: %v, want EBADF", err)
@@ -219,8 +219,10 @@ func TestPollerForgetsClosed(t *testing.T) {
 
 func TestNames(t *testing.T) {
 	for got, want := range map[string]string{
-		(In | Hup).String(): "in|hup", Events(0).String(): "none", (Edge | OneShot | Out | Err).String(): "out|err|edge|oneshot",
-		(WhyTimer | WhyWake).String(): "timer|wake", WhyPoller.String(): "poller", KindPointToPoint.String(): "point-to-point", IfaceKind(99).String(): "unknown",
+		(In | Hup).String(): "in|hup", Events(0).String(): "none",
+		(Edge | OneShot | Out | Err).String(): "out|err|edge|oneshot",
+		(WhyTimer | WhyWake).String():         "timer|wake", WhyPoller.String(): "poller",
+		KindPointToPoint.String(): "point-to-point", IfaceKind(99).String(): "unknown",
 	} {
 		if got != want {
 			t.Errorf("%q, want %q", got, want)

@@ -14,7 +14,7 @@ func TestPortUser(t *testing.T) {
 			t.Fatal(err)
 		}
 		if err := Bind(fd, at); err != nil {
-			t.Logf("%s: %v", a, err) // no IPv6 here
+			t.Logf("%s: %v", a, err) // there is no IPv6 here
 			Close(fd)
 			continue
 		}
@@ -26,11 +26,11 @@ func TestPortUser(t *testing.T) {
 			t.Errorf("%v: %d, %v", at, uid, ok)
 		}
 		if uid, ok := PortUser(netip.AddrPortFrom(netip.MustParseAddr("127.0.0.3"), at.Port())); ok {
-			t.Errorf("nobody is at that address, and it is %d's", uid)
+			t.Errorf("no socket is at that address, and its user is %d", uid)
 		}
 		Close(fd)
 		if uid, ok := PortUser(at); ok {
-			t.Errorf("%v is closed, and %d's", at, uid)
+			t.Errorf("%v is closed, and its user is %d", at, uid)
 		}
 	}
 }

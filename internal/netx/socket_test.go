@@ -11,7 +11,7 @@ func TestConnectAccept(t *testing.T) {
 	for _, addr := range []string{"127.0.0.1", "::1"} {
 		l, ap := listener(t, netip.MustParseAddr(addr))
 		if _, _, err := Accept(l); err != syscall.EAGAIN {
-			t.Fatalf("Accept with nobody there: %v, want EAGAIN", err)
+			t.Fatalf("Accept without a connection: %v, want EAGAIN", err)
 		}
 		c, err := StreamSocket(Family(ap.Addr()))
 		must(t, err)
@@ -188,10 +188,10 @@ func TestCanBind(t *testing.T) {
 	}
 	for _, s := range []string{"198.51.100.9", "2001:db8::9", "fe80::1%nosuchiface"} { // RFC 5737, RFC 3849
 		if CanBind(netip.MustParseAddr(s)) {
-			t.Errorf("%s is taken for an address of this host", s)
+			t.Errorf("%s is reported as an address of this host", s)
 		}
 	}
 	if CanBind(netip.Addr{}) {
-		t.Error("no address is taken for one of this host")
+		t.Error("no address is reported as one of this host")
 	}
 }

@@ -29,8 +29,7 @@ func socket(family, kind int) (FD, error) {
 		SetV6Only(fd, false) // the default on Linux
 	}
 	if kind == syscall.SOCK_DGRAM {
-		// Otherwise an unreachable port or network would fail the next receive, whatever the destination of the
-		// datagram was.
+		// Otherwise an unreachable port or network of any earlier datagram would fail the next receive.
 		ioctl(fd, windows.SIO_UDP_CONNRESET, make([]byte, 4))
 		ioctl(fd, windows.SIO_UDP_NETRESET, make([]byte, 4))
 	}

@@ -1,4 +1,5 @@
-// Package params reads the FI_* variables of a provider: bounds are checked, and the first bad value is the error of all (fi_getparams, fi_provider(7)).
+// Package params reads the FI_* variables of a provider (fi_getparams, fi_provider(7)). It checks their bounds and
+// reports the first bad value.
 package params
 
 import (
@@ -9,14 +10,16 @@ import (
 	"gofabric/core"
 )
 
-// Reader reads the variables of one provider. Its getters return what is set, or the default, also when that is refused: see Err.
+// Reader reads the variables of one provider. Its getters return the value, or the default if the value is not set or
+// refused; see Err.
 type Reader struct {
 	p        *core.Params
 	provider string
 	err      error
 }
 
-// Read defines defs, variables of a provider, in p, and returns their reader. With nil p all have their defaults.
+// Read defines defs, the variables of a provider, in p, and returns their reader. If p is nil, all have their
+// defaults.
 func Read(p *core.Params, provider string, defs []core.Param) *Reader {
 	if p == nil {
 		p, _ = core.NewParams(nil, "")
@@ -25,7 +28,8 @@ func Read(p *core.Params, provider string, defs []core.Param) *Reader {
 	return &Reader{p: p, provider: provider}
 }
 
-// Err is what is wrong with the first variable that makes no sense: a *core.OpError of fi_getinfo(3) whose hint names the variable. nil if all are good.
+// Err returns the error of the first invalid variable: a *core.OpError of fi_getinfo(3) whose hint names the
+// variable. It is nil if all are valid.
 func (r *Reader) Err() error {
 	if r.err == nil {
 		return nil
@@ -33,14 +37,14 @@ func (r *Reader) Err() error {
 	return &core.OpError{Op: "fi_getinfo", Provider: r.provider, Err: core.ErrInval, Hint: r.err.Error()}
 }
 
-// Fail notes an error, unless there was one before or err is nil.
+// Fail records err, unless it is nil or there was an error before.
 func (r *Reader) Fail(err error) {
 	if r.err == nil {
 		r.err = err
 	}
 }
 
-// Var is a variable as the environment calls it, such as FI_TCP_TX_SIZE.
+// Var returns the name of a variable in the environment, such as FI_TCP_TX_SIZE.
 func (r *Reader) Var(name string) string { return core.Param{Provider: r.provider, Name: name}.Var() }
 
 func (r *Reader) bound(name string, v, lo, hi int, err error) int {
@@ -51,31 +55,31 @@ func (r *Reader) bound(name string, v, lo, hi int, err error) int {
 	return v
 }
 
-// Int is a number from lo to hi.
+// Int returns a number from lo to hi.
 func (r *Reader) Int(name string, lo, hi int) int {
 	v, err := r.p.Int(r.provider, name)
 	return r.bound(name, v, lo, hi, err)
 }
 
-// Size is a number of bytes or things from lo to hi; core.MaxSize is unlimited.
+// Size returns a number of bytes or objects from lo to hi. core.MaxSize means unlimited.
 func (r *Reader) Size(name string, lo, hi int) int {
 	v, err := r.p.Size(r.provider, name)
 	return r.bound(name, v, lo, hi, err)
 }
 
-// Millis is a time of lo milliseconds or more.
+// Millis returns a time of at least lo milliseconds.
 func (r *Reader) Millis(name string, lo int) time.Duration {
 	return time.Duration(r.Int(name, lo, math.MaxInt32)) * time.Millisecond
 }
 
-// Bool is a truth value.
+// Bool returns a truth value.
 func (r *Reader) Bool(name string) bool {
 	v, err := r.p.Bool(r.provider, name)
 	r.Fail(err)
 	return v
 }
 
-// String is a text.
+// String returns a text.
 func (r *Reader) String(name string) string {
 	v, err := r.p.String(r.provider, name)
 	r.Fail(err)

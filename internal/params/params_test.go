@@ -22,7 +22,8 @@ func TestDefaults(t *testing.T) {
 	if n, s := r.Int("n", 0, 3), r.Size("s", 1, core.MaxSize); n != 3 || s != core.MaxSize {
 		t.Errorf("%d, %d", n, s)
 	}
-	if on, wait, text := r.Bool("on"), r.Millis("wait", 0), r.String("text"); !on || wait != 20*time.Millisecond || text != "a b" {
+	if on, wait, text := r.Bool("on"), r.Millis("wait", 0), r.String("text"); !on || wait != 20*time.Millisecond ||
+		text != "a b" {
 		t.Errorf("%v, %v, %q", on, wait, text)
 	}
 	if err := r.Err(); err != nil {
@@ -43,7 +44,8 @@ func TestFirstError(t *testing.T) {
 		r.Bool("on")
 		r.Millis("wait", 0)
 		r.Fail(errors.New("another"))
-		if err := r.Err(); !errors.Is(err, core.ErrInval) || err == nil || !strings.Contains(err.Error(), name) && !strings.Contains(err.Error(), "another") {
+		if err := r.Err(); !errors.Is(err, core.ErrInval) || err == nil || !strings.Contains(err.Error(), name) &&
+			!strings.Contains(err.Error(), "another") {
 			t.Errorf("%s=%s: %v", name, value, err)
 		}
 	}

@@ -1,6 +1,6 @@
 package progress
 
-// Closing, concurrent use, and allocations.
+// This file tests closing, concurrent use, and allocations.
 
 import (
 	"errors"

@@ -1,4 +1,5 @@
-// Callers' passes give the processor away while Crowd counts waiting operations, and at no other time.
+// This file checks that callers' passes yield the processor while Crowd counts waiting operations, and at no other
+// time.
 
 package progress
 

@@ -1,6 +1,6 @@
 package progress
 
-// Timers.
+// This file tests timers.
 
 import (
 	"testing"

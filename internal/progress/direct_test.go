@@ -34,7 +34,7 @@ func TestDirect(t *testing.T) {
 			e.Unlock()
 			t.Cleanup(func() { e.Lock(); e.LeaveWait(); e.Unlock() })
 			if p.isOut() {
-				t.Error("out of the poller while somebody waits")
+				t.Error("out of the poller while a caller waits")
 			}
 		},
 		"company": func(t *testing.T, e *Engine, p *probe) {
@@ -49,7 +49,7 @@ func TestDirect(t *testing.T) {
 			e.Lock()
 			p.h.Want(netx.Out)
 			if p.h.out {
-				t.Error("out of the poller though passes do not read it")
+				t.Error("out of the poller although passes do not read it")
 			}
 			p.h.Want(netx.In)
 			e.Unlock()
@@ -110,7 +110,8 @@ func TestMemoryBesideSockets(t *testing.T) {
 			}
 			passes(e, 2*directAfter)
 			if told := e.count(ms); told != memory {
-				t.Fatalf("%d of %d streams in memory were told that passes read them, beside %d sockets", told, memory, sockets)
+				t.Fatalf("%d of %d streams in memory know that passes read them, with %d sockets", told,
+					memory, sockets)
 			}
 			for _, p := range append(ss, listener) {
 				p.write(1)
@@ -118,14 +119,15 @@ func TestMemoryBesideSockets(t *testing.T) {
 			passes(e, sweepEvery)
 			for _, p := range append(ss, listener) {
 				if p.bytes != 1 {
-					t.Errorf("%d bytes received by passes, beside %d sockets and %d streams in memory", p.bytes, sockets, memory)
+					t.Errorf("%d bytes received by passes, beside %d sockets and %d streams in memory", p.bytes,
+						sockets, memory)
 				}
 			}
 			e.Lock()
 			e.EnterWait()
 			e.Unlock()
 			if told := e.count(ms); told != 0 {
-				t.Errorf("%d streams in memory believe in passes while somebody sleeps", told)
+				t.Errorf("%d streams in memory rely on passes while a caller sleeps", told)
 			}
 			for _, p := range append(append(ss, listener), ms...) {
 				p.write(1)
@@ -135,14 +137,15 @@ func TestMemoryBesideSockets(t *testing.T) {
 			e.LeaveWait()
 			ms[0].h.Remove()
 			if len(e.memory) != memory-1 || len(e.streams) != sockets {
-				t.Errorf("%d streams in memory and %d others, want %d and %d", len(e.memory), len(e.streams), memory-1, sockets)
+				t.Errorf("%d streams in memory and %d others, want %d and %d", len(e.memory), len(e.streams),
+					memory-1, sockets)
 			}
 			e.Unlock()
 		}
 	}
 }
 
-// count counts the probes that were told that passes read them.
+// count counts the probes that rely on passes.
 func (e *Engine) count(ps []*probe) (n int) {
 	e.Lock()
 	defer e.Unlock()
@@ -166,6 +169,7 @@ func TestMemoryCompany(t *testing.T) {
 		newProbe(t, e, true)
 	}
 	if s.isOut() || e.count([]*probe{m}) != 1 {
-		t.Errorf("the socket is out of the poller: %v, the stream in memory knows of passes: %v", s.isOut(), e.count([]*probe{m}) == 1)
+		t.Errorf("the socket is out of the poller: %v, the stream in memory relies on passes: %v", s.isOut(),
+			e.count([]*probe{m}) == 1)
 	}
 }

@@ -18,9 +18,9 @@
 // posts wait although the application has stopped making passes.
 //
 // A domain with one or two stream sockets reads them in each pass without asking the poller. While passes follow each
-// other quickly, these sockets leave the poller altogether (becomeDirect). A pass then asks the poller only now and then, for listeners
-// and for room to write. If passes are rare, each of them asks. Streams in memory (RegisterMemory) are always read
-// directly, whatever the number of sockets, and do not count here.
+// other quickly, these sockets leave the poller altogether (becomeDirect). A pass then asks the poller only now and then, for
+// listeners and for room to write. If passes are rare, each of them asks. Streams in memory (RegisterMemory) are
+// always read directly, for any number of sockets, and do not count here.
 //
 // Protocol engines are not called from within their own callbacks. Work that comes up in one becomes a Task (Soon),
 // which the holder of the lock runs when it unlocks. Operations that wait for counters start this way.

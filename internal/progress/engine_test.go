@@ -1,6 +1,6 @@
 package progress
 
-// The goroutine takes over from callers, and gives way to them.
+// This file checks when the goroutine takes over from callers, and when it stops.
 
 import (
 	"testing"
@@ -72,7 +72,7 @@ func TestWaiter(t *testing.T) {
 			e.EnterWait()
 			e.Pass()
 			if !e.armed {
-				t.Fatal("not armed though somebody waits")
+				t.Fatal("not armed although a caller waits")
 			}
 			e.Unlock()
 			p.write(1)
@@ -81,7 +81,7 @@ func TestWaiter(t *testing.T) {
 			e.LeaveWait()
 			e.Pass()
 			if e.armed {
-				t.Fatal("armed though nobody waits")
+				t.Fatal("armed although no caller waits")
 			}
 			e.Unlock()
 		}
@@ -103,7 +103,7 @@ func TestManual(t *testing.T) {
 		select {
 		case n := <-fired:
 			if n != before {
-				t.Fatalf("%d bytes received by a manual engine that nobody drives", n-before)
+				t.Fatalf("%d bytes received by a manual engine without passes", n-before)
 			}
 		case <-time.After(bound):
 			t.Fatal("the timer does not fire")
@@ -111,14 +111,14 @@ func TestManual(t *testing.T) {
 		e.Lock()
 		e.EnterWait()
 		e.Unlock()
-		p.wait("somebody waits")
+		p.wait("a caller waits")
 		e.Lock()
 		e.LeaveWait()
 		e.Unlock()
 	}
 }
 
-// TestListenerBesideStream: listeners are served promptly though streams are read directly.
+// TestListenerBesideStream: listeners are served promptly although streams are read directly.
 func TestListenerBesideStream(t *testing.T) {
 	e := newEngine(t, false)
 	newProbe(t, e, true)
@@ -157,7 +157,7 @@ func TestSlowCaller(t *testing.T) {
 		before := l.bytes
 		l.write(1)
 		if e.Pass(); l.bytes > before != want {
-			t.Errorf("%s: the next pass hears of a listener: %v, want %v", when, !want, want)
+			t.Errorf("%s: the next pass serves a listener: %v, want %v", when, !want, want)
 		}
 	}
 	hears("at first", true)
@@ -202,11 +202,11 @@ func TestTimerOfABurst(t *testing.T) {
 	newFlusher().wait(e)
 	timer()
 	if left := e.timerAt.Sub(mono.Now()); left > batch.Delay {
-		t.Errorf("the next look is in %v though something is staged", left)
+		t.Errorf("the next look is in %v although bytes are staged", left)
 	}
 	e.tickSince = mono.Now() - mono.Time(tickMin)
 	timer()
 	if !e.armed {
-		t.Error("nobody takes over though no passes are made")
+		t.Error("the goroutine does not take over although no passes are made")
 	}
 }

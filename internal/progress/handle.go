@@ -66,7 +66,7 @@ func (h *Handle) BecomeStream() {
 	}
 }
 
-// RegisterMemory adds a stream whose bytes go through shared memory. Every pass reads it, whatever the number of
+// RegisterMemory adds a stream whose bytes go through shared memory. Every pass reads it, for any number of
 // such streams, so there should be few of them. The socket carries the rest, and wakes sleepers. Locked.
 func (e *Engine) RegisterMemory(fd netx.FD, src Source, want netx.Events) (*Handle, error) {
 	h, err := e.register(fd, src, want)

@@ -1,6 +1,6 @@
 package progress
 
-// Sources are registered and removed.
+// This file tests that sources are registered and removed.
 
 import (
 	"math/rand/v2"
@@ -46,7 +46,7 @@ func TestStaleEvents(t *testing.T) {
 			t.Errorf("%d sources served, want 1: the first removed the others", served)
 		}
 		if fresh.ready+fresh.polls > 0 {
-			t.Error("the newcomer got an event of the one before it")
+			t.Error("the new source got an event of the old one")
 		}
 		if reuse {
 			fresh.write(1)
@@ -54,7 +54,7 @@ func TestStaleEvents(t *testing.T) {
 				e.Pass()
 			}
 			if fresh.bytes != 1 {
-				t.Errorf("the newcomer received %d bytes, want 1", fresh.bytes)
+				t.Errorf("the new source received %d bytes, want 1", fresh.bytes)
 			}
 			fresh.remove()
 			netx.Close(fresh.far)
@@ -91,7 +91,7 @@ func TestHangUp(t *testing.T) {
 	before := p.ready
 	e.Pass()
 	if p.ready == before {
-		t.Error("the hang-up is not reported to who wants to know again")
+		t.Error("the hang-up is not reported after it was asked for again")
 	}
 }
 
@@ -123,7 +123,7 @@ func TestMany(t *testing.T) {
 		e.Lock()
 		for i, h := range e.streams {
 			if h.place != i {
-				t.Fatalf("stream %d thinks it is %d", i, h.place)
+				t.Fatalf("stream %d has the place %d", i, h.place)
 			}
 		}
 		if live := len(e.slots) - len(e.free); live != len(ps) {
@@ -151,7 +151,7 @@ func TestRemoveTwice(t *testing.T) {
 	defer e.Unlock()
 	e.Pass()
 	if q.bytes != 1 {
-		t.Error("the second Remove removed somebody else")
+		t.Error("the second Remove removed another source")
 	}
 }
 

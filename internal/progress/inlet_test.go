@@ -31,7 +31,7 @@ func TestInlet(t *testing.T) {
 			{"added", func() {}, auto, 0},
 			{"pass", e.Pass, false, 1},
 			{"wait", e.EnterWait, true, 1},
-			{"pass while somebody sleeps", e.Pass, true, 1},
+			{"pass while a reader sleeps", e.Pass, true, 1},
 			{"end of the wait, pass", func() { e.LeaveWait(); e.Pass() }, false, 1},
 			{"settle", e.Settle, false, 1},
 			{"pass again", e.Pass, false, 1},
@@ -41,14 +41,15 @@ func TestInlet(t *testing.T) {
 			f.taken = 0
 			s.do()
 			if f.shut != s.shut || f.taken != s.taken {
-				t.Errorf("auto %v, %s: shut %v, taken %d times; want %v and %d", auto, s.name, f.shut, f.taken, s.shut, s.taken)
+				t.Errorf("auto %v, %s: shut %v, taken %d times; want %v and %d", auto, s.name, f.shut, f.taken,
+					s.shut, s.taken)
 			}
 		}
 		e.Unlock()
 	}
 }
 
-// TestInletAway: the engine empties and shuts the inlet when the application makes no more passes.
+// TestInletAway: the engine empties and shuts the inlet when the application has stopped making passes.
 func TestInletAway(t *testing.T) {
 	e := newEngine(t, true)
 	in := &awayInlet{shut: make(chan struct{}, 1)}

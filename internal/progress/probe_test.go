@@ -1,6 +1,6 @@
 package progress
 
-// Fake sources over real sockets.
+// This file has fake sources over real sockets.
 
 import (
 	"os"

@@ -1,6 +1,6 @@
 package progress
 
-// Staged bytes.
+// This file tests staged bytes.
 
 import (
 	"testing"

@@ -75,7 +75,7 @@ func TestLater(t *testing.T) {
 }
 
 // TestLaterAlone: with automatic progress the goroutine runs a waiting task when an event may have made room,
-// though no caller makes passes.
+// although no caller makes passes.
 func TestLaterAlone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := NewVirtual(true)

@@ -41,7 +41,7 @@ func TestVirtualClock(t *testing.T) {
 			defer e.Close()
 			began, wall := mono.Now(), time.Now()
 			if began <= 0 {
-				t.Fatalf("the clock says %d", began)
+				t.Fatalf("the clock is at %d", began)
 			}
 			m := newMarked(e)
 			e.Lock()
@@ -72,7 +72,8 @@ func TestNotify(t *testing.T) {
 		{name: "polled, then away", auto: true, setup: func(e *Engine) { e.Pass() }, want: 1},
 		{name: "manual, away", want: 0, after: func(e *Engine) { e.Pass() }},
 		{name: "manual, waiting", setup: func(e *Engine) { e.EnterWait() }, want: 1},
-		{name: "manual, after waiting", setup: func(e *Engine) { e.EnterWait(); e.LeaveWait() }, want: 0, after: func(e *Engine) { e.EnterWait() }},
+		{name: "manual, after waiting", setup: func(e *Engine) { e.EnterWait(); e.LeaveWait() }, want: 0,
+			after: func(e *Engine) { e.EnterWait() }},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -111,7 +112,7 @@ func TestNotify(t *testing.T) {
 				m.h.Notify()
 				time.Sleep(2 * tickMax)
 				if len(m.ready) != n {
-					t.Error("a removed source was told")
+					t.Error("a removed source was called")
 				}
 				e.Lock()
 				defer e.Unlock()

@@ -38,7 +38,7 @@ func TestHeapModel(t *testing.T) {
 		}
 		gone := func(t *rapid.T, x *thing) {
 			if x.place.In() {
-				t.Fatal("what is gone has a place")
+				t.Fatal("a value that was removed has a place")
 			}
 			model = slices.DeleteFunc(model, func(y *thing) bool { return y == x })
 		}
@@ -60,7 +60,7 @@ func TestHeapModel(t *testing.T) {
 			"remove": func(t *rapid.T) {
 				x := some(t)
 				h.Remove(x.place)
-				h.Remove(x.place) // not in the heap any more
+				h.Remove(x.place) // already removed
 				gone(t, x)
 			},
 			"set": func(t *rapid.T) {
@@ -92,7 +92,7 @@ func TestHeapModel(t *testing.T) {
 				}
 				for _, x := range model {
 					if !x.place.In() || h.items[x.place-1].v != x || h.Key(x.place) != x.key {
-						t.Fatalf("%+v is not where it says", x)
+						t.Fatalf("%+v is not at its place", x)
 					}
 				}
 				if n := len(slices.Collect(h.All())); n != len(model) {
@@ -135,7 +135,7 @@ func TestHeapForgets(t *testing.T) {
 	}
 	for _, x := range h.items[:9] {
 		if x.v != nil {
-			t.Fatal("a value that has left is kept")
+			t.Fatal("a value that was removed is kept")
 		}
 	}
 }

@@ -25,7 +25,8 @@ type fabric struct{ endpoint.Fabric }
 func (f *fabric) OpenDomain(info *core.Info) (core.DomainDriver, error) {
 	d := &domain{used: map[netip.AddrPort]*listener{}}
 	prog := progress.NewVirtual(false)
-	d.InitDomain(endpoint.DomainConfig{Names: &names, Fabric: f, Info: info, Progress: prog, Limits: endpoint.RxLimits{Bytes: 1 << 20}, Linger: time.Second, Down: prog.Close})
+	d.InitDomain(endpoint.DomainConfig{Names: &names, Fabric: f, Info: info, Progress: prog,
+		Limits: endpoint.RxLimits{Bytes: 1 << 20}, Linger: time.Second, Down: prog.Close})
 	return d, nil
 }
 
@@ -40,7 +41,9 @@ type domain struct {
 func (d *domain) OpenEndpoint(info *core.Info, _ *core.Endpoint) (core.EndpointDriver, error) {
 	ep := &wiresEndpoint{}
 	err := ep.Init(rdmep.Config{Domain: &d.Domain, Info: info, Lower: &core.Info{}, Hint: "see the manual",
-		Protocol: peers.Protocol{Below: d, Conn: &engine.Config{StageMax: 4096, StageLimit: 1 << 16, TxDepth: 8, RendezvousOver: 1 << 40, InternalMax: 64}, Negotiator: silent{}}})
+		Protocol: peers.Protocol{Below: d,
+			Conn: &engine.Config{StageMax: 4096, StageLimit: 1 << 16, TxDepth: 8, RendezvousOver: 1 << 40,
+				InternalMax: 64}, Negotiator: silent{}}})
 	if err != nil {
 		return nil, err
 	}
@@ -106,8 +109,10 @@ var (
 const caps = core.CapMsg | core.CapSend | core.CapRecv
 
 func info(a netip.AddrPort) *core.Info {
-	return &core.Info{Caps: caps, AddrFormat: core.FormatSockaddrIn, SrcAddr: core.IPAddr(a), Tx: &core.TxAttr{InjectSize: 64, Size: 8}, Rx: &core.RxAttr{Size: 8},
-		EP: &core.EPAttr{Type: core.EPTypeRDM, MaxMsgSize: 1 << 20}, Domain: &core.DomainAttr{Name: "d0"}, Fabric: &core.FabricAttr{Name: "f0"}}
+	return &core.Info{Caps: caps, AddrFormat: core.FormatSockaddrIn, SrcAddr: core.IPAddr(a),
+		Tx: &core.TxAttr{InjectSize: 64, Size: 8}, Rx: &core.RxAttr{Size: 8},
+		EP: &core.EPAttr{Type: core.EPTypeRDM, MaxMsgSize: 1 << 20}, Domain: &core.DomainAttr{Name: "d0"},
+		Fabric: &core.FabricAttr{Name: "f0"}}
 }
 
 // world is an endpoint at here, with objects to bind to it.
@@ -178,7 +183,8 @@ func TestName(t *testing.T) {
 	if wants(t, "an address in use", err, core.ErrAddrInUse); !strings.Contains(err.Error(), here.String()) {
 		t.Errorf("%q does not name the address", err)
 	}
-	if _, err := w.d.OpenEndpoint(info(here)); !errors.Is(err, core.ErrAddrInUse) || !strings.Contains(err.Error(), "see the manual") {
+	if _, err := w.d.OpenEndpoint(info(here)); !errors.Is(err, core.ErrAddrInUse) ||
+		!strings.Contains(err.Error(), "see the manual") {
 		t.Errorf("a second endpoint: %v", err)
 	}
 	must(t, w.ep.SetName(core.IPAddr(there)))
@@ -274,7 +280,7 @@ func TestClose(t *testing.T) {
 	wants(t, "SetName", w.ep.SetName(core.IPAddr(there)), core.ErrOpBadState)
 }
 
-// TestEnded: the embedding type is called once, when the endpoint has no connections any more.
+// TestEnded: the embedding type is called once, when the endpoint's last connection has ended.
 func TestEnded(t *testing.T) {
 	w := newWorld(t)
 	n := 0

@@ -10,5 +10,5 @@
 // some. The listener passes connections with a complete and valid hello to its owner. It closes all others: those
 // of another user (internal/trust) at once, those with invalid data when it arrives, silent ones after a second,
 // and the oldest one when too many are silent. From then on the end of the socket means the end of the peer. If
-// memory is shared, the socket carries doorbells: bytes that wake the peer, whatever their value (internal/shm).
+// memory is shared, the socket carries doorbells: bytes that wake the peer with any value (internal/shm).
 package samehost

@@ -24,11 +24,13 @@ const bodyLen = 4
 
 var sockets atomic.Int64
 
-// listen opens a Listener with a name of its own, and collects the connections that it passes on.
+// listen opens a Listener with a unique name, and collects the connections that it passes on.
 func listen(t *testing.T, prog *progress.Engine) (l *Listener, got *[]*Conn) {
 	t.Helper()
 	got = new([]*Conn)
-	cfg := Config{Use: trust.Stream, Name: Name("test", strconv.Itoa(os.Getpid())+"-"+strconv.FormatInt(sockets.Add(1), 10)), BodyLen: bodyLen, Memory: true, MaxPending: 4, Progress: prog}
+	cfg := Config{Use: trust.Stream, Name: Name("test",
+		strconv.Itoa(os.Getpid())+"-"+strconv.FormatInt(sockets.Add(1),
+			10)), BodyLen: bodyLen, Memory: true, MaxPending: 4, Progress: prog}
 	cfg.Greeted = func(c *Conn, body []byte) {
 		if string(body) == "none" {
 			c.Close()
@@ -125,15 +127,15 @@ func TestRefused(t *testing.T) {
 		hello []byte
 		fd    netx.FD
 	}{
-		"magic":                  {change(0), netx.FD(memory)},
-		"version":                {change(8), netx.FD(memory)},
-		"size":                   {change(13), netx.FD(memory)},
-		"short":                  {good[:len(good)-1], netx.FD(memory)},
-		"long":                   {append(bytes.Clone(good), 0), netx.FD(memory)},
-		"one byte":               {good[:1], netx.NoFD},
-		"memory does not come":   {good, netx.NoFD},
-		"memory not announced":   {plain, netx.FD(memory)},
-		"its owner wants it not": {appendHello(nil, []byte("none"), true), netx.FD(memory)},
+		"magic":                {change(0), netx.FD(memory)},
+		"version":              {change(8), netx.FD(memory)},
+		"size":                 {change(13), netx.FD(memory)},
+		"short":                {good[:len(good)-1], netx.FD(memory)},
+		"long":                 {append(bytes.Clone(good), 0), netx.FD(memory)},
+		"one byte":             {good[:1], netx.NoFD},
+		"memory does not come": {good, netx.NoFD},
+		"memory not announced": {plain, netx.FD(memory)},
+		"its owner refuses it": {appendHello(nil, []byte("none"), true), netx.FD(memory)},
 	} {
 		l, got := listen(t, nil)
 		c := dial(t, l)
@@ -214,8 +216,8 @@ func TestWatched(t *testing.T) {
 	silent, late := dial(t, l), dial(t, l)
 	eventually("both are accepted", func() bool { return l.Pending() == 2 })
 	late.Greet([]byte("late"), true)
-	eventually("the hello is taken", func() bool { return len(*got) == 1 && (*got)[0].Rings != nil })
-	gone(t, "it says nothing", silent)
+	eventually("the hello is accepted", func() bool { return len(*got) == 1 && (*got)[0].Rings != nil })
+	gone(t, "it sends nothing", silent)
 }
 
 // TestReserve: an expected connection is accepted, with its memory, when the process has no descriptor left.

@@ -43,7 +43,8 @@ func TestRecords(t *testing.T) {
 		for range rapid.IntRange(1, 100).Draw(rt, "steps") {
 			i := rapid.IntRange(0, 1).Draw(rt, "end")
 			e, o := ends[i], 1-i
-			switch rapid.SampledFrom([]string{"write", "write", "write", "read", "read", "free", "viaSocket", "drained"}).Draw(rt, "do") {
+			switch rapid.SampledFrom([]string{"write", "write", "write", "read", "read", "free", "viaSocket",
+				"drained"}).Draw(rt, "do") {
 			case "write":
 				size := rapid.SampledFrom([]int{0, 1, 7, 8, 64, 1471, 65507, RecordMax}).Draw(rt, "size")
 				m := make([]byte, size)
@@ -66,7 +67,7 @@ func TestRecords(t *testing.T) {
 				got, mark := take(rt, e, room)
 				if len(queued[o]) == 0 {
 					if got != nil {
-						rt.Fatalf("%d bytes out of nothing", len(got))
+						rt.Fatalf("%d bytes of an empty ring", len(got))
 					}
 					continue
 				}
@@ -219,11 +220,11 @@ func FuzzRecords(f *testing.F) {
 func TestRecordBroken(t *testing.T) {
 	room := make([]byte, RecordMax)
 	for name, spoil := range map[string]func(b *Rings){
-		"more than fits":              func(b *Rings) { b.out.produced.Store(RingSize + 8) },
-		"behind what was taken":       func(b *Rings) { b.out.produced.Store(^uint64(7)) },
-		"not a whole record":          func(b *Rings) { b.out.produced.Store(12) },
-		"longer than what there is":   func(b *Rings) { b.out.data[0] = 9; b.out.produced.Store(16) },
-		"longer than a record may be": func(b *Rings) { b.out.data[2] = 2; b.out.produced.Store(RingSize) },
+		"more than fits":                func(b *Rings) { b.out.produced.Store(RingSize + 8) },
+		"behind the read position":      func(b *Rings) { b.out.produced.Store(^uint64(7)) },
+		"not a whole record":            func(b *Rings) { b.out.produced.Store(12) },
+		"longer than the written bytes": func(b *Rings) { b.out.data[0] = 9; b.out.produced.Store(16) },
+		"longer than a record may be":   func(b *Rings) { b.out.data[2] = 2; b.out.produced.Store(RingSize) },
 	} {
 		a, b := pair()
 		spoil(b)

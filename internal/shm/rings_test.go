@@ -26,7 +26,8 @@ func TestStream(t *testing.T) {
 		for range rapid.IntRange(1, 60).Draw(rt, "steps") {
 			i := rapid.IntRange(0, 1).Draw(rt, "end")
 			e, o := ends[i], 1-i
-			size := rapid.SampledFrom([]int{0, 1, 7, 4000, RingSize / 2, RingSize - 1, RingSize, RingSize + 5}).Draw(rt, "size")
+			size := rapid.SampledFrom([]int{0, 1, 7, 4000, RingSize / 2, RingSize - 1, RingSize, RingSize + 5}).Draw(rt,
+				"size")
 			switch rapid.SampledFrom([]string{"write", "write", "read", "read", "sleep", "wake"}).Draw(rt, "do") {
 			case "write":
 				m := make([]byte, size)
@@ -243,7 +244,7 @@ func TestBroken(t *testing.T) {
 	}
 	b.in.consumed.Store(1)
 	if _, err := a.Write(make([]byte, RingSize+1)); err != ErrBroken {
-		t.Error("read what was not written: ", err)
+		t.Error("read bytes that were not written: ", err)
 	}
 	if _, err := a.WantRoom(); err != ErrBroken {
 		t.Error("Full: ", err)

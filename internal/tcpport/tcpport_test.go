@@ -14,7 +14,7 @@ func TestListening(t *testing.T) {
 	}
 	port := ports[0]
 	if ready, _ := Listening(port); ready {
-		t.Errorf("somebody listens at %d", port)
+		t.Errorf("port %d is reported as in use", port)
 	}
 	l, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
 	if err != nil {
@@ -22,7 +22,7 @@ func TestListening(t *testing.T) {
 	}
 	defer l.Close()
 	if ready, visible := Listening(port); visible && !ready {
-		t.Errorf("nobody listens at %d", port)
+		t.Errorf("port %d is reported as free", port)
 	}
 	for line, want := range map[string]bool{
 		"   0: 0100007F:4E20 00000000:0000 0A 00000000:00000000 00:00000000 00000000     0        0 1": true,
@@ -37,7 +37,7 @@ func TestListening(t *testing.T) {
 	}
 }
 
-// TestFree: ports differ, those of several calls, too, and an address that nobody may listen at is an error.
+// TestFree: the ports of all calls differ. An address at which no process of this host can listen is an error.
 func TestFree(t *testing.T) {
 	var ports []int
 	for range 100 {
@@ -51,7 +51,7 @@ func TestFree(t *testing.T) {
 	if n := len(slices.Compact(slices.Clone(ports))); n != 300 || ports[0] < low || ports[n-1] >= high {
 		t.Errorf("%d different ones of 300, %d to %d", n, ports[0], ports[n-1])
 	}
-	if ports, err := Free("192.0.2.1", 1); err == nil { // of nobody (RFC 5737)
-		t.Errorf("%v at an address that this machine has not got", ports)
+	if ports, err := Free("192.0.2.1", 1); err == nil { // no host has it (RFC 5737)
+		t.Errorf("%v at an address that this machine does not have", ports)
 	}
 }

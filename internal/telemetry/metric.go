@@ -42,7 +42,7 @@ var Metrics = []Metric{
 	{"posted_receives", "", Gauge, "", "Receives that wait for a message"},
 	{"pending_operations", "", Gauge, "", "Operations that are posted and not complete"},
 	{"queued_bytes", "", Gauge, "bytes", "Bytes that wait for transmission or acknowledgement"},
-	{"completions", "", Gauge, "", "Completions that nobody has read, of all queues of the domain"},
+	{"completions", "", Gauge, "", "Completions that are not read yet, of all queues of the domain"},
 	{"unexpected_messages", "", Gauge, "", "Messages that came before a receive was posted"},
 	{"unexpected_bytes", "", Gauge, "bytes", "Memory of messages that came before a receive was posted"},
 	{"registered_regions", "", Gauge, "", "Memory regions that are registered"},

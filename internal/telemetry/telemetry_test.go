@@ -17,9 +17,10 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// source is a domain of the test's.
+// source is a domain of a test.
 type source struct {
-	held    chan struct{} // closed when the domain's lock is to be had; nil: always. A mutex would not do: in a bubble no time passes while one is waited for
+	// held is not a mutex because the time of a bubble stops while a goroutine waits for a mutex (testing/synctest).
+	held    chan struct{} // closed when the domain's lock is free; nil: it is always free
 	observe func(o *Observation)
 }
 
@@ -43,8 +44,8 @@ func forget() {
 	clear(process.stalled)
 }
 
-// TestWatch: what looks the same for too long is a stall since it was first seen so, and is counted once; what
-// changes, or goes away, is none.
+// TestWatch: an operation whose token does not change for too long is a stall since it was first seen, and is counted
+// once. An operation that changes or ends is none.
 func TestWatch(t *testing.T) { synctest.Test(t, testWatch) }
 
 func testWatch(t *testing.T) {
@@ -63,7 +64,8 @@ func testWatch(t *testing.T) {
 	time.Sleep(60 * time.Millisecond)
 	for range 2 {
 		p := Collect()
-		if len(p.Stalls) != 1 || p.Stalls[0].What != "send" || time.Since(p.Stalls[0].Since) < 60*time.Millisecond || p.Stalled["send"] != 1 {
+		if len(p.Stalls) != 1 || p.Stalls[0].What != "send" || time.Since(p.Stalls[0].Since) < 60*time.Millisecond ||
+			p.Stalled["send"] != 1 {
 			t.Fatalf("after a while: %+v, %v", p.Stalls, p.Stalled)
 		}
 	}
@@ -81,14 +83,15 @@ func testWatch(t *testing.T) {
 	}
 }
 
-// TestBusy: a domain whose lock is not to be had keeps its last figures, and becomes a stall itself.
+// TestBusy: a domain whose lock is not free keeps its last figures, and becomes a stall itself.
 func TestBusy(t *testing.T) { synctest.Test(t, testBusy) }
 
 func testBusy(t *testing.T) {
 	forget()
 	t.Setenv(EnvWatchdog, "20")
 	s := &source{observe: func(o *Observation) {
-		o.Add(Endpoint{ID: "1", Provider: "test", Address: "127.0.0.1:1", Counters: Counts{"operations.send": 5, "posted_receives": 2}})
+		o.Add(Endpoint{ID: "1", Provider: "test", Address: "127.0.0.1:1",
+			Counters: Counts{"operations.send": 5, "posted_receives": 2}})
 	}}
 	e := Register(s, false)
 	Collect()
@@ -108,14 +111,17 @@ func testBusy(t *testing.T) {
 	}
 	e.Close()
 	Gone("test", Counts{"operations.send": 7, "posted_receives": 2}, nil)
-	if p := Collect(); len(p.Endpoints) != 0 || len(p.Totals) != 1 || p.Totals[0].Counters["operations.send"] != 7 || p.Totals[0].Counters["posted_receives"] != 0 {
+	if p := Collect(); len(p.Endpoints) != 0 || len(p.Totals) != 1 || p.Totals[0].Counters["operations.send"] != 7 ||
+		p.Totals[0].Counters["posted_receives"] != 0 {
 		t.Errorf("of closed endpoints: %+v", p.Totals)
 	}
 }
 
-// TestHistogram: durations stand in the bucket whose bounds hold them, and those beyond all buckets in the outermost.
+// TestHistogram: a duration is counted in the bucket with its bounds. Durations beyond all buckets are counted in the
+// first or the last one.
 func TestHistogram(t *testing.T) {
-	for _, d := range []time.Duration{0, 1, 300, time.Microsecond, 17 * time.Microsecond, time.Millisecond, time.Second, 59 * time.Second, time.Hour} {
+	for _, d := range []time.Duration{0, 1, 300, time.Microsecond, 17 * time.Microsecond, time.Millisecond, time.Second,
+		59 * time.Second, time.Hour} {
 		var l Latency
 		l.Observe(d)
 		h := l.Histogram()
@@ -124,7 +130,8 @@ func TestHistogram(t *testing.T) {
 		}
 		for i := range h.Buckets {
 			s := max(d, 1).Seconds()
-			if i < FirstBucket || i > LastBucket || i > FirstBucket && s <= Upper(i-1) || i < LastBucket && s > Upper(i) {
+			if i < FirstBucket || i > LastBucket || i > FirstBucket && s <= Upper(i-1) || i < LastBucket &&
+				s > Upper(i) {
 				t.Errorf("%v is in bucket %d, up to %v s", d, i, Upper(i))
 			}
 		}
@@ -139,9 +146,10 @@ func TestHistogram(t *testing.T) {
 	}
 }
 
-// TestClip: what is for others to read has no control characters and a bounded length.
+// TestClip: texts for other users have no control characters and a bounded length.
 func TestClip(t *testing.T) {
-	for in, want := range map[string]string{"ofi bench": "ofi bench", "a\nb\x00": "a?b?", "\xff": "?", "\u00e9t\u00e9": "\u00e9t\u00e9"} {
+	for in, want := range map[string]string{"ofi bench": "ofi bench", "a\nb\x00": "a?b?", "\xff": "?",
+		"\u00e9t\u00e9": "\u00e9t\u00e9"} {
 		if got := Clip(in); got != want {
 			t.Errorf("Clip(%q) = %q, want %q", in, got, want)
 		}
@@ -151,7 +159,7 @@ func TestClip(t *testing.T) {
 	}
 }
 
-// TestMetricOf: names stand for what the table says, and nothing else does.
+// TestMetricOf: a name stands for an entry of the table, and no other name is accepted.
 func TestMetricOf(t *testing.T) {
 	for name, label := range map[string]string{"operations.send": "send", "lost": ""} {
 		if m, l := MetricOf(name); m == nil || l != label {

@@ -14,7 +14,7 @@ import (
 	"testing"
 )
 
-// objects are what the calls below are made on.
+// objects declares the objects that the calls below use.
 const objects = `package p
 
 import (
@@ -40,23 +40,27 @@ var _ = gofabric.AnyPeer
 
 `
 
-// families has, for each family of flags, a call that takes one: the verb is where the flag goes. Flags of all other families must not compile there.
+// families has a type and a flag of each family, and the calls that take such a flag in the place of the verb. Flags
+// of all other families must not compile there.
 var families = []struct {
 	family string
 	flag   string
 	places []string
 }{
-	{"Caps", "core.CapTagged", []string{"core.Info{Caps: %s}", "core.TxAttr{Caps: %s}", "core.RxAttr{Caps: %s}", "core.DomainAttr{Caps: %s}"}},
-	{"OpFlags", "core.OpInject", []string{"ep.SendMsg(msg, %s)", "ep.TRecvMsg(nil, %s)", "ep.WriteMsg(nil, %s)", "ep.Atomic(nil, %s)",
-		"ep.Barrier2(0, %s, 0)", "ep.SetOpFlags(core.BindTransmit, %s)", "ep.Alias(core.BindTransmit, %s)", "core.TxAttr{OpFlags: %s}",
-		"core.RxAttr{OpFlags: %s}", "core.OpMsg{Flags: %s}"}},
+	{"Caps", "core.CapTagged", []string{"core.Info{Caps: %s}", "core.TxAttr{Caps: %s}", "core.RxAttr{Caps: %s}",
+		"core.DomainAttr{Caps: %s}"}},
+	{"OpFlags", "core.OpInject", []string{"ep.SendMsg(msg, %s)", "ep.TRecvMsg(nil, %s)", "ep.WriteMsg(nil, %s)",
+		"ep.Atomic(nil, %s)", "ep.Barrier2(0, %s, 0)", "ep.SetOpFlags(core.BindTransmit, %s)",
+		"ep.Alias(core.BindTransmit, %s)", "core.TxAttr{OpFlags: %s}", "core.RxAttr{OpFlags: %s}",
+		"core.OpMsg{Flags: %s}"}},
 	{"CompFlags", "core.CompTagged", []string{"core.CQEntry{Flags: %s}"}},
 	{"Access", "core.AccessRemoteRead", []string{"core.MRAttr{Access: %s}", "easy.Register(buf, %s)"}},
-	{"BindFlags", "core.BindTransmit", []string{"ep.BindCQ(cq, %s)", "ep.BindCounter(cntr, %s)", "mr.BindCounter(cntr, %s)", "ep.OpFlags(%s)",
-		"ep.SetOpFlags(%s, core.OpInject)", "ep.Alias(%s, 0)"}},
+	{"BindFlags", "core.BindTransmit", []string{"ep.BindCQ(cq, %s)", "ep.BindCounter(cntr, %s)",
+		"mr.BindCounter(cntr, %s)", "ep.OpFlags(%s)", "ep.SetOpFlags(%s, core.OpInject)", "ep.Alias(%s, 0)"}},
 	{"MRFlags", "core.MRRMAEvent", []string{"core.MRAttr{Flags: %s}"}},
 	{"AVFlags", "core.AVEvent", []string{"core.AVAttr{Flags: %s}"}},
-	{"InsertFlags", "core.InsertSyncErr", []string{"av.Insert(nil, nil, %s)", "av.InsertSvc(``, ``, %s)", "av.Remove(nil, %s)"}},
+	{"InsertFlags", "core.InsertSyncErr",
+		[]string{"av.Insert(nil, nil, %s)", "av.InsertSvc(``, ``, %s)", "av.Remove(nil, %s)"}},
 	{"AVSetFlags", "core.AVSetUniverse", []string{"core.AVSetAttr{Flags: %s}"}},
 	{"CQFlags", "core.CQAffinity", []string{"core.CQAttr{Flags: %s}"}},
 	{"EQFlags", "core.EQWrite", []string{"core.EQAttr{Flags: %s}", "eq.Read(nil, %s)"}},
@@ -69,7 +73,7 @@ var families = []struct {
 	{"Order", "core.OrderSAS", []string{"core.TxAttr{MsgOrder: %s}"}},
 }
 
-// TestFlagFamilies: a flag compiles where flags of its family belong, and nowhere else.
+// TestFlagFamilies: a flag compiles only where a flag of its family is expected.
 func TestFlagFamilies(t *testing.T) {
 	check := checker(t)
 	for _, f := range families {
@@ -81,7 +85,7 @@ func TestFlagFamilies(t *testing.T) {
 				case g.family == f.family && err != nil:
 					t.Errorf("%s must compile: %v", expr, err)
 				case g.family != f.family && err == nil:
-					t.Errorf("%s compiles: a flag of %s among %s", expr, g.family, f.family)
+					t.Errorf("%s compiles, with a flag of %s in the place of %s", expr, g.family, f.family)
 				case g.family != f.family && !strings.Contains(err.Error(), "cannot use"):
 					t.Errorf("%s fails for another reason: %v", expr, err)
 				}
@@ -90,7 +94,8 @@ func TestFlagFamilies(t *testing.T) {
 	}
 }
 
-// checker returns what type-checks an expression over the objects above, against the packages as the compiler sees them.
+// checker returns a function that type-checks an expression with the objects above. It reads the packages from their
+// export data.
 func checker(t *testing.T) func(expr string) error {
 	list := exec.Command("go", "list", "-export", "-deps", "-f", "{{.ImportPath}} {{.Export}}", "gofabric")
 	list.Stderr = os.Stderr

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// rank says how high a package stands; it may import lower ones only. A name ending in /... covers what is below it. A package that nobody placed
-// fails the test: a new one begins with a decision.
+// rank has the rank of each package. A package may import only packages of a lower rank. A name that ends in /...
+// covers all packages below it. A package without a rank fails the test, so that its author must choose one.
 var rank = []struct {
 	path string
 	rank int
@@ -143,14 +143,15 @@ func TestLayers(t *testing.T) {
 			case external && strings.HasPrefix(dir, "internal/"):
 			case to >= from && !s.test:
 				t.Errorf("%s imports %s: arrows point down only", s.path, dir)
-			case strings.HasPrefix(s.dir, "util/") && strings.HasPrefix(dir, "provider/"), strings.HasPrefix(s.dir, "provider/") && strings.HasPrefix(dir, "util/"):
-				t.Errorf("%s imports %s: util and provider do not know each other", s.path, dir)
+			case strings.HasPrefix(s.dir, "util/") && strings.HasPrefix(dir, "provider/"),
+				strings.HasPrefix(s.dir, "provider/") && strings.HasPrefix(dir, "util/"):
+				t.Errorf("%s imports %s: util and provider must not import each other", s.path, dir)
 			}
 		}
 	}
 }
 
-// only lists packages that few may import, with who may.
+// only has packages that few packages may import, and the names of those.
 var only = map[string][]string{
 	"github.com/cilium/ebpf":         {"internal/xdp", "test/"},
 	"github.com/cavaliergopher/cpio": {"test/kernel"},
@@ -174,7 +175,8 @@ var only = map[string][]string{
 	"testing":                        {"_test.go", "test/", "fabrictest"},
 }
 
-// TestOnly checks that dependencies stay where they belong: who imports core and one provider gets little else.
+// TestOnly checks that a dependency is imported only where only allows it, so that a program with core and one
+// provider links little else.
 func TestOnly(t *testing.T) {
 	for _, s := range sources(t) {
 		for _, path := range s.imports() {
@@ -182,7 +184,8 @@ func TestOnly(t *testing.T) {
 				if path != lib && !strings.HasPrefix(path, lib+"/") {
 					continue
 				}
-				if !slices.ContainsFunc(where, func(w string) bool { return strings.HasPrefix(s.path, w) || strings.HasSuffix(s.path, w) }) {
+				if !slices.ContainsFunc(where,
+					func(w string) bool { return strings.HasPrefix(s.path, w) || strings.HasSuffix(s.path, w) }) {
 					t.Errorf("%s imports %s, which is for %v", s.path, path, where)
 				}
 			}
@@ -190,30 +193,34 @@ func TestOnly(t *testing.T) {
 	}
 }
 
-// pure says whether a folder holds protocol without I/O, and core, which holds no sockets.
+// pure reports whether a folder is a protocol without I/O. Core counts as one, as it has no sockets.
 func pure(dir string) bool {
 	switch dir {
-	case "util/rxd/flow", "internal/queue", "internal/batch", "internal/peers/cm", "internal/match", "internal/xdp/frame":
+	case "util/rxd/flow", "internal/queue", "internal/batch", "internal/peers/cm", "internal/match",
+		"internal/xdp/frame":
 		return true
 	}
-	return strings.HasSuffix(dir, "/wire") || strings.HasSuffix(dir, "/engine") || strings.HasPrefix(dir, "boot/internal/")
+	return strings.HasSuffix(dir, "/wire") || strings.HasSuffix(dir, "/engine") ||
+		strings.HasPrefix(dir, "boot/internal/")
 }
 
 // TestPure checks that codecs and engines take time, randomness and bytes as arguments.
 func TestPure(t *testing.T) {
-	banned := []string{"net", "os", "sync", "sync/atomic", "syscall", "time", "math/rand", "math/rand/v2", "crypto/rand", "golang.org/x/sys/unix", "context", "log", "log/slog", "unsafe"}
+	banned := []string{"net", "os", "sync", "sync/atomic", "syscall", "time", "math/rand", "math/rand/v2",
+		"crypto/rand", "golang.org/x/sys/unix", "context", "log", "log/slog", "unsafe"}
 	for _, s := range sources(t) {
 		if s.test {
 			continue
 		}
 		for _, path := range s.imports() {
 			if s.dir == "internal/match" && path == "math/rand/v2" {
-				continue // the seed of its hash tables, so that a peer's tags cannot be chosen to collide
+				continue // the seed of its hash tables: a peer cannot choose tags that collide
 			}
 			if pure(s.dir) && slices.Contains(banned, path) {
 				t.Errorf("%s imports %s: protocol does no I/O, has no clock and no locks", s.path, path)
 			}
-			if s.dir == "core" && slices.Contains([]string{"net", "sync", "time", "math/rand", "math/rand/v2", "golang.org/x/sys/unix", "unsafe"}, path) {
+			if s.dir == "core" && slices.Contains([]string{"net", "sync", "time", "math/rand", "math/rand/v2",
+				"golang.org/x/sys/unix", "unsafe"}, path) {
 				t.Errorf("%s imports %s: core has no sockets, goroutines or clock", s.path, path)
 			}
 		}

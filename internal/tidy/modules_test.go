@@ -10,11 +10,12 @@ import (
 	"testing"
 )
 
-// required are the modules that the library may require directly. The tests beside its code may use rapid and goleak: in the workspace they find them by the modules
-// of commands and tests, which require them.
-var required = []string{"github.com/cilium/ebpf", "github.com/google/gopacket", "github.com/prometheus/client_golang", "github.com/vishvananda/netlink", "golang.org/x/sys"}
+// required has the modules that the library may require directly. Tests of the library may also use rapid and goleak,
+// which the modules of commands and tests require: in the workspace the go command finds them there.
+var required = []string{"github.com/cilium/ebpf", "github.com/google/gopacket", "github.com/prometheus/client_golang",
+	"github.com/vishvananda/netlink", "golang.org/x/sys"}
 
-// module is what go mod edit -json and go work edit -json say.
+// module has the output of go mod edit -json and go work edit -json.
 type module struct {
 	Require []struct {
 		Path, Version string
@@ -24,7 +25,7 @@ type module struct {
 	Use     []struct{ DiskPath string }
 }
 
-// edit reads a go.mod or go.work.
+// edit parses a go.mod or go.work.
 func edit(t *testing.T, args ...string) (m module) {
 	t.Helper()
 	cmd := exec.Command("go", args...)
@@ -39,7 +40,8 @@ func edit(t *testing.T, args ...string) (m module) {
 	return m
 }
 
-// TestModules checks what the modules of the workspace require: the library little, and all the same versions; and that each finds the others without the workspace.
+// TestModules checks the requirements of the workspace's modules: the library requires little, all modules require
+// the same versions, and each module finds the others without the workspace.
 func TestModules(t *testing.T) {
 	versions := map[string]string{}
 	for _, u := range edit(t, "work", "edit", "-json").Use {
@@ -57,12 +59,12 @@ func TestModules(t *testing.T) {
 			case ours && filepath.Join(u.DiskPath, at[r.Path]) != filepath.Clean(dir):
 				t.Errorf("%s requires %s and replaces it by %q, which is not where it is", file, r.Path, at[r.Path])
 			case v != "" && v != r.Version:
-				t.Errorf("%s requires %s %s, another module %s", file, r.Path, r.Version, v)
+				t.Errorf("%s requires %s %s, and another module requires %s", file, r.Path, r.Version, v)
 			}
 			versions[r.Path] = r.Version
 		}
 	}
 	if len(versions) < 10 {
-		t.Errorf("only %v are required: this test sees nothing", slices.Sorted(maps.Keys(versions)))
+		t.Errorf("only %v are required: this test has checked nothing", slices.Sorted(maps.Keys(versions)))
 	}
 }

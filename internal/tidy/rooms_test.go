@@ -18,11 +18,12 @@ import (
 	"testing"
 )
 
-// roomed lists the packages whose files belong to rooms. The section "Rooms" of the package's documentation lists them, lowest
-// first, as lines of a name, a colon and files. A name that begins with + continues the room above it.
+// roomed has the packages whose files belong to rooms. The section "Rooms" of a package's documentation lists the
+// rooms from the lowest to the highest. Each line has a name, a colon and files. A name that begins with + continues
+// the room above it.
 var roomed = []string{"internal/xnet/engine", "internal/endpoint"}
 
-// TestRooms checks that no file of such a package mentions what a file of a higher room declares.
+// TestRooms checks that no file of such a package mentions a declaration of a higher room.
 func TestRooms(t *testing.T) {
 	for _, dir := range roomed {
 		fset := token.NewFileSet()
@@ -49,7 +50,7 @@ func TestRooms(t *testing.T) {
 	}
 }
 
-// readRooms finds the rooms in a package's documentation.
+// readRooms reads the rooms from a package's documentation.
 func readRooms(doc string) (rooms [][]string) {
 	_, list, _ := strings.Cut(doc, "# Rooms\n")
 	line := regexp.MustCompile(`^\t(\+?)[\w-]+:((?: +\w+\.go)+)$`)
@@ -66,7 +67,8 @@ func readRooms(doc string) (rooms [][]string) {
 	return rooms
 }
 
-// upward lists where files mention what files of higher rooms declare, and the files that are not in one room.
+// upward returns the places where a file mentions a declaration of a higher room, and the files that are not in
+// exactly one room.
 func upward(fset *token.FileSet, files []*ast.File, rooms [][]string, imp types.Importer) (bad []string, err error) {
 	room := map[string]int{"doc.go": 0}
 	for i, list := range rooms {
@@ -103,14 +105,16 @@ func upward(fset *token.FileSet, files []*ast.File, rooms [][]string, imp types.
 		}
 		from, to := base(id.Pos()), base(obj.Pos())
 		if room[to] > room[from] {
-			bad = append(bad, fmt.Sprintf("%s:%d mentions %s of %s, which is in a higher room", from, fset.Position(id.Pos()).Line, id.Name, to))
+			bad = append(bad, fmt.Sprintf("%s:%d mentions %s of %s, which is in a higher room", from,
+				fset.Position(id.Pos()).Line, id.Name, to))
 		}
 	}
 	slices.Sort(bad)
 	return bad, nil
 }
 
-// exported imports from the export data of what the package in dir needs, which the go command makes, or has.
+// exported returns an importer for the dependencies of the package in dir. It reads their export data, which the go
+// command makes.
 func exported(t *testing.T, dir string) types.Importer {
 	cmd := exec.Command("go", "list", "-deps", "-export", "-f", "{{.ImportPath}}\t{{.Export}}", "./"+dir)
 	cmd.Dir = "../.."
@@ -125,10 +129,11 @@ func exported(t *testing.T, dir string) types.Importer {
 		path, name, _ := strings.Cut(strings.TrimSpace(l), "\t")
 		file[path] = name
 	}
-	return importer.ForCompiler(token.NewFileSet(), "gc", func(path string) (io.ReadCloser, error) { return os.Open(file[path]) })
+	return importer.ForCompiler(token.NewFileSet(), "gc",
+		func(path string) (io.ReadCloser, error) { return os.Open(file[path]) })
 }
 
-// TestRoomsSee checks that the check finds what it is for.
+// TestRoomsSee checks that the check finds violations.
 func TestRoomsSee(t *testing.T) {
 	low := "package p\n\ntype a struct{ n int }\n\nfunc (a) up() {}\n\n"
 	high := "package p\n\ntype b struct{ a; m int }\n\nfunc (x b) top() int { x.up(); return x.n + x.m }\n\nfunc (x a) far() {}\n"
@@ -157,10 +162,12 @@ func TestRoomsSee(t *testing.T) {
 		if got := strings.Join(bad, "\n"); got != want {
 			t.Errorf("%s:\n%s\nwant\n%s", text, got, want)
 		}
-		if bad, _ = upward(fset, files, rooms[:1], nil); !slices.Contains(bad, "high.go is in no room: place it in the list in doc.go") {
+		if bad, _ = upward(fset, files, rooms[:1], nil); !slices.Contains(bad,
+			"high.go is in no room: place it in the list in doc.go") {
 			t.Errorf("a file in no room: %q", bad)
 		}
-		if bad, _ = upward(fset, files, append(rooms, []string{"low.go", "none.go"}), nil); !slices.Contains(bad, "low.go is in two rooms") || !slices.Contains(bad, "there is no none.go") {
+		if bad, _ = upward(fset, files, append(rooms, []string{"low.go", "none.go"}), nil); !slices.Contains(bad,
+			"low.go is in two rooms") || !slices.Contains(bad, "there is no none.go") {
 			t.Errorf("a file in two rooms, and one that is not there: %q", bad)
 		}
 	}

@@ -14,9 +14,9 @@ import (
 	"testing"
 )
 
-// source is a parsed Go file of the workspace, whose modules are below one folder.
+// source is a parsed Go file of the workspace. All modules are below one folder.
 type source struct {
-	path  string // slash-separated, from the root
+	path  string // relative to the root, with slashes
 	dir   string
 	lines int
 	fset  *token.FileSet
@@ -24,7 +24,7 @@ type source struct {
 	test  bool
 }
 
-// sources are the Go files of the module, which tests only read.
+// sources returns the Go files of all modules. Tests must not change them.
 func sources(t *testing.T) []source {
 	t.Helper()
 	all, err := parsed()
@@ -34,7 +34,7 @@ func sources(t *testing.T) []source {
 	return all
 }
 
-// parsed parses every Go file of the module, once for all tests.
+// parsed parses every Go file of all modules, once for all tests.
 var parsed = sync.OnceValues(func() ([]source, error) {
 	root := "../.."
 	if _, err := os.Stat(filepath.Join(root, "go.mod")); err != nil {
@@ -45,7 +45,8 @@ var parsed = sync.OnceValues(func() ([]source, error) {
 		if err != nil {
 			return err
 		}
-		if d.IsDir() && (d.Name() == "testdata" || d.Name() == "build" || strings.HasPrefix(d.Name(), ".") && path != root) {
+		if d.IsDir() && (d.Name() == "testdata" || d.Name() == "build" || strings.HasPrefix(d.Name(), ".") &&
+			path != root) {
 			return fs.SkipDir
 		}
 		if d.IsDir() || !strings.HasSuffix(path, ".go") {
@@ -65,7 +66,8 @@ var parsed = sync.OnceValues(func() ([]source, error) {
 			return err
 		}
 		rel = filepath.ToSlash(rel)
-		all = append(all, source{path: rel, dir: dirOf(rel), lines: strings.Count(string(text), "\n"), fset: fset, file: file, test: strings.HasSuffix(rel, "_test.go")})
+		all = append(all, source{path: rel, dir: dirOf(rel), lines: strings.Count(string(text), "\n"), fset: fset,
+			file: file, test: strings.HasSuffix(rel, "_test.go")})
 		return nil
 	})
 	if err == nil && len(all) < 50 {
@@ -81,7 +83,7 @@ func dirOf(path string) string {
 	return "."
 }
 
-// imports lists what a file imports.
+// imports returns the paths that a file imports.
 func (s source) imports() []string {
 	var list []string
 	for _, i := range s.file.Imports {
@@ -90,7 +92,7 @@ func (s source) imports() []string {
 	return list
 }
 
-// ignored reports whether the file never builds as part of the module.
+// ignored reports whether the file is never built as part of its module.
 func (s source) ignored() bool {
 	for _, g := range s.file.Comments {
 		for _, c := range g.List {

@@ -16,7 +16,7 @@ const (
 	functionMax = 80
 )
 
-// TestLengths checks that files and functions stay small; tests and tables are exempt.
+// TestLengths checks that files and functions are short. Tests and tables are exempt.
 func TestLengths(t *testing.T) {
 	for _, s := range sources(t) {
 		if s.test || strings.HasPrefix(s.dir, "test/") {
@@ -37,7 +37,7 @@ func TestLengths(t *testing.T) {
 	}
 }
 
-// TestNoGoroutinesInCore checks that core and the engines start none.
+// TestNoGoroutinesInCore checks that core and the engines start no goroutines.
 func TestNoGoroutinesInCore(t *testing.T) {
 	for _, s := range sources(t) {
 		if s.test || s.dir != "core" && !pure(s.dir) {
@@ -52,7 +52,8 @@ func TestNoGoroutinesInCore(t *testing.T) {
 	}
 }
 
-// TestUnsafeInOneFile checks that each package keeps its unsafe code in one file per platform, named for it. The C library is about nothing else.
+// TestUnsafeInOneFile checks that each package has its unsafe code in one file per platform, which is named for it.
+// The C library is exempt, as all of it is unsafe.
 func TestUnsafeInOneFile(t *testing.T) {
 	for _, s := range sources(t) {
 		if s.dir == "cmd/libfabric" {
@@ -66,10 +67,11 @@ func TestUnsafeInOneFile(t *testing.T) {
 	}
 }
 
-// TestPublicComments checks that everything public outside internal, cmd and test has a doc comment.
+// TestPublicComments checks that each exported type and function outside internal, cmd and test has a doc comment.
 func TestPublicComments(t *testing.T) {
 	for _, s := range sources(t) {
-		if s.test || strings.HasPrefix(s.dir, "internal/") || strings.HasPrefix(s.dir, "cmd/") || strings.HasPrefix(s.dir, "test/") {
+		if s.test || strings.HasPrefix(s.dir, "internal/") || strings.HasPrefix(s.dir, "cmd/") ||
+			strings.HasPrefix(s.dir, "test/") {
 			continue
 		}
 		for _, d := range s.file.Decls {
@@ -93,7 +95,7 @@ func TestPublicComments(t *testing.T) {
 	}
 }
 
-// TestPackageDocs checks that every package says what it is for.
+// TestPackageDocs checks that every package has a doc comment.
 func TestPackageDocs(t *testing.T) {
 	has := map[string]bool{}
 	for _, s := range sources(t) {
@@ -109,7 +111,7 @@ func TestPackageDocs(t *testing.T) {
 	}
 }
 
-// TestFormat checks what gofmt would.
+// TestFormat checks that gofmt would change no file.
 func TestFormat(t *testing.T) {
 	gofmt, err := exec.LookPath("gofmt")
 	if err != nil {
@@ -133,19 +135,19 @@ func goroot(t *testing.T) string {
 	return strings.TrimSpace(string(out))
 }
 
-// TestNoDebt checks for marks of unfinished work.
+// TestNoDebt checks that no comment has a mark of unfinished work.
 func TestNoDebt(t *testing.T) {
 	mark := regexp.MustCompile(`\b(TO` + `DO|FIX` + `ME|X` + `XX|HA` + `CK)\b`)
 	for _, s := range sources(t) {
 		for _, g := range s.file.Comments {
 			if m := mark.FindString(g.Text()); m != "" {
-				t.Errorf("%s: a comment says %s: do it, or say why not in words", s.fset.Position(g.Pos()), m)
+				t.Errorf("%s: a comment says %s: do it, or say in words why not", s.fset.Position(g.Pos()), m)
 			}
 		}
 	}
 }
 
-// TestLinks checks that the documents' links to files of the project lead somewhere.
+// TestLinks checks that each link from a document to a file of the project leads to a file.
 func TestLinks(t *testing.T) {
 	link := regexp.MustCompile(`\]\(([^)#:]+)(#[^)]*)?\)`)
 	docs, _ := filepath.Glob("../../*.md")

@@ -16,28 +16,29 @@ import (
 
 const trackedMax = 1 << 20 // bytes
 
-// kinds are the files that are tracked and are no text: the ends of their names, and what they begin with.
+// kinds has the tracked files that are not text: the ends of their names, and their first bytes.
 var kinds = map[string]string{".png": "\x89PNG\r\n\x1a\n", ".pcap": "\xd4\xc3\xb2\xa1", ".gz": "\x1f\x8b"}
 
-// unfit says what is wrong with a file for the repository, "" if nothing is.
+// unfit returns the reason why a file does not belong into the repository, or "".
 func unfit(name string, data []byte) string {
 	begin, known := kinds[filepath.Ext(name)]
 	switch {
 	case len(data) > trackedMax:
 		return "it is longer than 1 MiB"
 	case known && !bytes.HasPrefix(data, []byte(begin)):
-		return "it is not what its name says"
+		return "it does not have the format that its name promises"
 	case !known && (!utf8.Valid(data) || bytes.IndexByte(data, 0) >= 0):
-		return "it is no text"
+		return "it is not text"
 	}
 	return ""
 }
 
-// TestTracked checks that git tracks no program and no file that is too long, which git add takes along when go build has left one.
+// TestTracked checks that git tracks no programs and no files that are too long. Otherwise git add would also add the
+// output of go build.
 func TestTracked(t *testing.T) {
 	const root = "../.."
 	if _, err := os.Stat(filepath.Join(root, ".git")); err != nil {
-		need.Missing(t, "the sources are not in a repository of git: %v", err)
+		need.Missing(t, "the sources are not in a git repository: %v", err)
 	}
 	git := need.Programs(t, "git", "git")
 	out, err := exec.Command(git, "-C", root, "ls-files", "-z").Output()
@@ -55,7 +56,7 @@ func TestTracked(t *testing.T) {
 		}
 		data, err := os.ReadFile(path)
 		if errors.Is(err, fs.ErrNotExist) {
-			continue // it is about to be deleted
+			continue // it will be deleted by the next commit
 		}
 		if err != nil {
 			t.Error(err)
@@ -66,7 +67,7 @@ func TestTracked(t *testing.T) {
 	}
 }
 
-// TestUnfit: programs are seen, whatever they are called, and what is tracked for a reason is not.
+// TestUnfit: a program is refused under any name, and files of the permitted kinds are not.
 func TestUnfit(t *testing.T) {
 	self, err := os.Executable()
 	if err != nil {
@@ -81,8 +82,10 @@ func TestUnfit(t *testing.T) {
 		data []byte
 		fit  bool
 	}{
-		"ofi": {program, false}, "fabricd": {program, false}, "testdata/a.pcap": {program, false}, "a.go": {[]byte("package a // ü\n"), true}, "empty": {nil, true},
-		"a.txt": {bytes.Repeat([]byte("a"), trackedMax), true}, "b.txt": {bytes.Repeat([]byte("a"), trackedMax+1), false}, "c.pcap": {[]byte("\xd4\xc3\xb2\xa1\x00"), true},
+		"ofi": {program, false}, "fabricd": {program, false}, "testdata/a.pcap": {program, false},
+		"a.go": {[]byte("package a // ü\n"), true}, "empty": {nil, true},
+		"a.txt": {bytes.Repeat([]byte("a"), trackedMax), true},
+		"b.txt": {bytes.Repeat([]byte("a"), trackedMax+1), false}, "c.pcap": {[]byte("\xd4\xc3\xb2\xa1\x00"), true},
 		"latin.txt": {[]byte("\xfc"), false},
 	} {
 		if wrong := unfit(name, c.data); (wrong == "") != c.fit {

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// TestPlain: what package log gets has all that log/slog gets.
+// TestPlain: the text for package log has all attributes that log/slog would get.
 func TestPlain(t *testing.T) {
 	var b bytes.Buffer
 	log.SetOutput(&b)

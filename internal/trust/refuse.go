@@ -15,14 +15,15 @@ import (
 type Use uint8
 
 const (
-	Stream    Use = iota // a domain's local socket, and shared memory, in place of a TCP connection
-	Datagrams            // a port's local socket, where memory for datagrams is offered
-	Copies               // the local socket where a process shows itself before its memory is read
+	Stream    Use = iota // a local socket and shared memory instead of a TCP connection
+	Datagrams            // the local socket at which a port offers memory for datagrams
+	Copies               // the local socket at which a process identifies itself before its memory is read
 	Vectors              // the files of shared address vectors
 	uses
 )
 
-// texts say what a Use is for, what becomes of the data without it, and the reason under which refusals are counted.
+// texts describes a Use: its purpose, how data is transferred without it, and the reason under which refusals are
+// counted.
 var texts = [uses]struct{ purpose, instead, reason string }{
 	Stream:    {"a local socket for a TCP connection", "the connection stays what it is", "untrusted_stream"},
 	Datagrams: {"shared memory for datagrams", "datagrams go through the network stack", "untrusted_datagrams"},
@@ -48,27 +49,30 @@ func plain(text string, pairs ...any) {
 	log.Print(text)
 }
 
-// SetLog sets what logs, in place of package log. Package trust/structured sets log/slog, which brings encoding/json along. It is for init functions.
+// SetLog replaces package log by another function. Package trust/structured sets log/slog, which would link
+// encoding/json into every program. It is for init functions.
 func SetLog(to func(text string, pairs ...any)) { warn = to }
 
-// logPause is how long no further refusal of a Use is logged, so that a process that tries all the time does not fill disks.
+// logPause is the time after a logged refusal in which no other refusal of the same Use is logged. So a process that
+// tries again and again does not fill disks.
 const logPause = 10 * time.Second
 
-// refusals are those of a Use.
+// refusals are the refusals of a Use.
 type refusals struct {
-	logged   time.Time // the last
-	unlogged uint64    // since then
+	logged   time.Time // time of the last logged one
+	unlogged uint64    // number of others since then
 }
 
-// book has what was refused.
+// book has the refusals of all Uses.
 var book struct {
 	mu      sync.Mutex
 	of      [uses]refusals
 	writing bool
-	line    sync.WaitGroup // that is being written
+	line    sync.WaitGroup // the line that is being written
 }
 
-// Refuse counts and logs that a process was refused, and why. With PID 0 it was a user. name is the socket's or file's.
+// Refuse counts and logs that a process was refused, and why. If the PID is 0, the user was refused. name is the name
+// of the socket or file.
 func Refuse(use Use, p netx.Peer, name, why string) {
 	w := &texts[use]
 	telemetry.Gone(Provider, telemetry.Counts{"drops." + w.reason: 1}, nil)
@@ -81,7 +85,8 @@ func Refuse(use Use, p netx.Peer, name, why string) {
 	}
 	unlogged := r.unlogged
 	r.logged, r.unlogged, book.writing = time.Now(), 0, true
-	book.line.Go(func() { // the caller may hold the lock of a domain, and a log handler may be slow
+	// The caller may hold the lock of a domain, and a log handler may be slow.
+	book.line.Go(func() {
 		warn("gofabric: refused "+w.purpose+": "+why, "uid", p.UID, "pid", p.PID, "at", name, "own_uid", os.Geteuid(), "instead", w.instead, "unlogged", unlogged,
 			"hint", "only processes of one user share this: if no program of that user should talk to this one, find out what the process is")
 		book.mu.Lock()
@@ -90,9 +95,10 @@ func Refuse(use Use, p netx.Peer, name, why string) {
 	})
 }
 
-// ResetLog has the next refusal of each Use logged, however soon it comes. It is for tests of packages that use this one.
+// ResetLog makes the next refusal of each Use be logged, even if it comes within logPause. It is for tests of
+// packages that use this one.
 func ResetLog() {
-	book.line.Wait() // a refusal while a line is being written is not logged
+	book.line.Wait() // no refusal is logged while a line is being written
 	book.mu.Lock()
 	defer book.mu.Unlock()
 	book.of = [uses]refusals{}

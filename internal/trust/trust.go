@@ -9,7 +9,8 @@ import (
 	"gofabric/internal/netx"
 )
 
-// overflowUser is the number of all users that have none in this user namespace (user_namespaces(7); 65534 unless kernel.overflowuid says otherwise).
+// overflowUser is the number of all users without a number in this user namespace (user_namespaces(7)). It is 65534,
+// or the value of kernel.overflowuid.
 var overflowUser = sync.OnceValue(func() int {
 	b, err := os.ReadFile("/proc/sys/kernel/overflowuid")
 	if n, bad := strconv.Atoi(strings.TrimSpace(string(b))); err == nil && bad == nil {
@@ -18,7 +19,8 @@ var overflowUser = sync.OnceValue(func() int {
 	return 65534
 })
 
-// Same reports whether the process at the other end of a connected local socket has this process' user. If not, it has counted and logged the refusal.
+// Same reports whether the process at the other end of a connected local socket has the user of this process. If not,
+// it counts and logs the refusal.
 func Same(fd netx.FD, use Use, name string) (p netx.Peer, ok bool) {
 	p, err := netx.PeerOf(fd)
 	if err != nil {
@@ -31,5 +33,5 @@ func Same(fd netx.FD, use Use, name string) (p netx.Peer, ok bool) {
 	return p, true
 }
 
-// User reports whether uid, as this user namespace numbers users, is certainly this process' user.
+// User reports whether uid, a number in this user namespace, is certainly the user of this process.
 func User(uid int) bool { return uid == os.Geteuid() && uid != overflowUser() }

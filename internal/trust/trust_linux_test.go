@@ -17,10 +17,10 @@ import (
 	"gofabric/test/need"
 )
 
-// as runs f with the rights of another user, of this thread only.
+// as runs f with the rights of another user. Only this thread has them.
 func as(t *testing.T, uid int, f func()) {
 	t.Helper()
-	need.Root(t, "being somebody else")
+	need.Root(t, "acting as another user")
 	become := func(uid int) {
 		if _, _, errno := unix.RawSyscall(unix.SYS_SETRESUID, ^uintptr(0), uintptr(uid), ^uintptr(0)); errno != 0 {
 			t.Fatal(errno)
@@ -33,7 +33,7 @@ func as(t *testing.T, uid int, f func()) {
 	f()
 }
 
-// meet makes a connection between a socket that one listens at and one that another connects, each by its function.
+// meet connects two sockets. listen and connect run the function that makes each of them, perhaps as another user.
 func meet(t *testing.T, listen, connect func(f func())) (listener, connected netx.FD) {
 	t.Helper()
 	name := fmt.Sprintf("gofabric-test-%d-%s", os.Getpid(), t.Name())
@@ -73,7 +73,7 @@ func TestSame(t *testing.T) {
 		}
 		j.Want("uid=4711 ", fmt.Sprintf("pid=%d ", os.Getpid()), "at=here", "own_uid=0")
 		if _, ok := trust.Same(c, trust.Stream, "here"); !ok {
-			t.Error("who listens is of this user")
+			t.Error("the listener, of this user, is not trusted")
 		}
 	})
 	t.Run("who listens", func(t *testing.T) {
@@ -89,19 +89,20 @@ func TestSame(t *testing.T) {
 	})
 }
 
-// A user without a number in this user namespace may be any user, and is equal to none.
+// TestOverflowUser: a user without a number in this user namespace may be any user, so it is equal to none.
 func TestOverflowUser(t *testing.T) {
 	if trust.User(4711) || !trust.User(os.Geteuid()) {
-		t.Error("users are mixed up")
+		t.Error("another user is trusted, or this user is not")
 	}
 	as(t, 65534, func() {
 		if os.Geteuid() != 65534 || trust.User(65534) {
-			t.Error("the overflow user is trusted by itself")
+			t.Error("the overflow user trusts its own number")
 		}
 	})
 }
 
-// A process that tries all the time is counted each time, and logged once in a while, with the number of refusals that were not.
+// TestFlood: each attempt of a process that tries again and again is counted. Only some are logged, with the number
+// of those that were not.
 func TestFlood(t *testing.T) {
 	j, before := journal.Listen(t), journal.Refused("vectors")
 	for range 1000 {

@@ -6,7 +6,8 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// names pairs what Winsock and the calls below it return with the numbers that package syscall has for POSIX' names, which Windows itself never returns.
+// names maps error numbers of Winsock, and of the calls below it, to the numbers that package syscall has for POSIX'
+// names. Windows itself never returns the latter.
 var names = map[syscall.Errno]syscall.Errno{
 	windows.WSAEINTR: syscall.EINTR, windows.WSAEACCES: syscall.EACCES, windows.WSAEFAULT: syscall.EFAULT, windows.WSAEINVAL: syscall.EINVAL,
 	windows.WSAEMFILE: syscall.EMFILE, windows.WSAEWOULDBLOCK: syscall.EAGAIN, windows.WSAEINPROGRESS: syscall.EINPROGRESS,

@@ -15,9 +15,9 @@ import (
 	"gofabric/internal/xdp/frame"
 )
 
-// The benchmarks set AF_XDP against UDP sockets over the same cable.
+// The benchmarks compare AF_XDP with UDP sockets over the same cable.
 
-// end is one end of a benchmark: it sends n datagrams of a size, and receives what came.
+// end is one end of a benchmark. It sends n datagrams of a size, and receives those that have arrived.
 type end interface {
 	send(n int)
 	receive() int
@@ -29,7 +29,7 @@ type xdpEnd struct {
 	r     frame.Rules
 	f     []Frame
 	b     []byte
-	alone []byte // for packets by SendPacket; nil: they go by the ring
+	alone []byte // buffer for packets by SendPacket; nil: packets go through the ring
 }
 
 func newXDPEnd(b *testing.B, src, dst *place, mode Mode, from, to netip.AddrPort, size int) *xdpEnd {
@@ -127,7 +127,7 @@ func ends(b *testing.B, kind string, size, mtu int) (x, y end) {
 	if kind == "single" {
 		for _, e := range []*xdpEnd{u, v} {
 			if !e.p.HasPacketSocket() {
-				b.Fatal("this interface sends nothing past its rings")
+				b.Fatal("this interface has no packet socket")
 			}
 			e.alone = make([]byte, e.p.Interface().Chunk())
 		}
@@ -135,10 +135,11 @@ func ends(b *testing.B, kind string, size, mtu int) (x, y end) {
 	return u, v
 }
 
-// kinds are how an end sends and receives: by UDP sockets, or by AF_XDP in one of its modes; single is generic mode, and sends by a packet socket.
+// kinds has the ways in which an end sends and receives: UDP sockets, or AF_XDP in one of its modes. "single"
+// receives in generic mode, and sends with a packet socket.
 var kinds = []string{"sockets", "driver", "generic", "single"}
 
-// BenchmarkEcho is a ping-pong of 64 bytes between two threads that look for packets without a pause; an operation is one way.
+// BenchmarkEcho is a ping-pong of 64 bytes between two threads that poll all the time. An operation is one direction.
 func BenchmarkEcho(b *testing.B) {
 	for _, kind := range kinds {
 		b.Run(kind, func(b *testing.B) {
@@ -169,15 +170,16 @@ func BenchmarkEcho(b *testing.B) {
 	}
 }
 
-// threadTime is the processor time of this thread, in nanoseconds, what the kernel did for it included: on a machine that is busy elsewhere, it says more than
-// the clock.
+// threadTime returns the processor time of this thread, in nanoseconds, with the kernel's work for it. On a busy
+// machine it is more exact than elapsed time.
 func threadTime(b *testing.B) int64 {
 	var u unix.Rusage
 	must(b, unix.Getrusage(unix.RUSAGE_THREAD, &u))
 	return u.Utime.Nano() + u.Stime.Nano()
 }
 
-// BenchmarkHandOver sends 64 bytes there and receives them in one thread, so that nothing happens at the same time: the cost of the calls and of the kernel.
+// BenchmarkHandOver sends 64 bytes and receives them in the same thread. As nothing runs at the same time, it
+// measures the cost of the calls and of the kernel.
 func BenchmarkHandOver(b *testing.B) {
 	for _, kind := range kinds {
 		b.Run(kind, func(b *testing.B) {
@@ -194,7 +196,7 @@ func BenchmarkHandOver(b *testing.B) {
 	}
 }
 
-// BenchmarkRate sends batches of datagrams one way.
+// BenchmarkRate sends batches of datagrams in one direction.
 func BenchmarkRate(b *testing.B) {
 	for _, size := range []int{64, 1400} {
 		for _, batch := range []int{1, 32} {

@@ -7,8 +7,9 @@ import (
 	"testing"
 )
 
-// TestRingFull: what finds a frame, but no place in the receive ring, is counted apart. As there are no more frames than places, the test gives the kernel some of
-// those for transmitting, too.
+// TestRingFull: a packet for which there is a frame, but no place in the receive ring, has a count of its own.
+// Usually there are no more frames than places. So the test also gives the kernel some of the frames for
+// transmitting.
 func TestRingFull(t *testing.T) {
 	a, b := places(t, 1, 1500)
 	at := netip.AddrPortFrom(a.v4, 7001)
@@ -39,7 +40,8 @@ func TestRingFull(t *testing.T) {
 	}
 }
 
-// TestManyNeglected: several ports that do not receive, each below its own bound, do not hold all frames of a queue: a quarter is left for ports that do.
+// TestManyNeglected: ports that do not receive cannot hold all frames of a queue together, although each is below its
+// own bound. A quarter remains for other ports.
 func TestManyNeglected(t *testing.T) {
 	const frames, each, lazies = 64, 15, 4
 	a, b := places(t, 1, 1500)
@@ -54,7 +56,7 @@ func TestManyNeglected(t *testing.T) {
 			must(t, err)
 		}
 	}
-	until(t, "all of it", func() bool { return arrived(i.queues[0]) == lazies*each })
+	until(t, "all packets arrive", func() bool { return arrived(i.queues[0]) == lazies*each })
 	var f [framesMax]Frame
 	for arrived(i.queues[0]) > 0 {
 		if n := p.Receive(f[:]); n != 0 {

@@ -11,15 +11,18 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// TestBusyPoll: packets come though the interface does not tell of them for longer than a test lasts, since receiving makes the driver look.
+// TestBusyPoll: packets are received although the interface's interrupts are deferred for longer than the test,
+// because receiving polls the driver.
 func TestBusyPoll(t *testing.T) {
 	a, b := places(t, 1, 1500)
 	at := netip.AddrPortFrom(a.v4, 7001)
 	i, p := openPort(t, a, Config{Mode: Driver, BusyPoll: 50 * time.Microsecond}, at)
 	must(t, i.Usage().BusyPoll)
 	fd := int(i.queues[0].s.fd)
-	for name, want := range map[int]int{unix.SO_BUSY_POLL: 50, unix.SO_PREFER_BUSY_POLL: 1, unix.SO_BUSY_POLL_BUDGET: busyBudget} {
-		if got, err := unix.GetsockoptInt(fd, unix.SOL_SOCKET, name); err == nil && got != want { // the budget cannot be asked for
+	for name, want := range map[int]int{unix.SO_BUSY_POLL: 50, unix.SO_PREFER_BUSY_POLL: 1,
+		unix.SO_BUSY_POLL_BUDGET: busyBudget} {
+		// The kernel does not return the budget.
+		if got, err := unix.GetsockoptInt(fd, unix.SOL_SOCKET, name); err == nil && got != want {
 			t.Errorf("option %d is %d", name, got)
 		}
 	}
@@ -39,13 +42,14 @@ func TestBusyPoll(t *testing.T) {
 		}
 		p.Release(f[:])
 	}
-	comes("what tells the socket whom to poll")
+	comes("the packet that gives the socket its NAPI ID")
 	id, err := unix.GetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_INCOMING_NAPI_ID)
 	must(t, err)
 	if id == 0 {
-		t.Skip("veth does not say by whom packets come, since Linux 6.13 (napi_enable): there is no driver to poll here; test/kernel tests it")
+		t.Skip("packets from veth have no NAPI ID since Linux 6.13 (napi_enable), so there is no driver to poll here; test/kernel tests it")
 	}
-	for _, set := range []string{"echo 2 > /sys/class/net/eth9/napi_defer_hard_irqs", fmt.Sprintf("echo %d > /sys/class/net/eth9/gro_flush_timeout", time.Hour)} {
+	for _, set := range []string{"echo 2 > /sys/class/net/eth9/napi_defer_hard_irqs",
+		fmt.Sprintf("echo %d > /sys/class/net/eth9/gro_flush_timeout", time.Hour)} {
 		if out, err := a.Command("sh", "-c", set).CombinedOutput(); err != nil {
 			t.Fatalf("%s: %v: %s", set, err, out)
 		}
@@ -55,7 +59,8 @@ func TestBusyPoll(t *testing.T) {
 	}
 }
 
-// TestNoBusyPoll says why the driver is not polled, before the interface is open and when it is.
+// TestNoBusyPoll: Inspect and Usage return the reason why the driver is not polled, before the interface is open and
+// after.
 func TestNoBusyPoll(t *testing.T) {
 	a, b := places(t, 1, 1500)
 	for _, c := range []struct {
@@ -76,7 +81,7 @@ func TestNoBusyPoll(t *testing.T) {
 			}
 		}
 		if i.busyPoll {
-			t.Error("it is polled")
+			t.Error("the driver is polled")
 		}
 		if n := p.Receive(make([]Frame, 64)); n != 0 {
 			t.Error(n)

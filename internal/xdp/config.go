@@ -7,16 +7,16 @@ import (
 	"time"
 )
 
-// Mode is where the program runs.
+// Mode is the place where the program runs.
 type Mode int
 
 const (
-	Auto    Mode = iota // Driver, or Generic where the driver cannot
-	Driver              // in the driver, before the kernel makes a packet of what came (XDP_FLAGS_DRV_MODE)
-	Generic             // in the kernel's own stack: works on every interface (XDP_FLAGS_SKB_MODE)
+	Auto    Mode = iota // Driver, or Generic if the driver has no support
+	Driver              // in the driver, before the kernel makes an skb (XDP_FLAGS_DRV_MODE)
+	Generic             // in the kernel's network stack, on every interface (XDP_FLAGS_SKB_MODE)
 )
 
-// String is the name that ip(8) gives the mode.
+// String returns ip(8)'s name of the mode.
 func (m Mode) String() string {
 	switch m {
 	case Driver:
@@ -27,37 +27,40 @@ func (m Mode) String() string {
 	return "auto"
 }
 
-// ZeroCopy is whether the driver works on the umem itself or the kernel copies.
+// ZeroCopy selects whether the driver uses the umem itself or the kernel copies.
 type ZeroCopy int
 
 const (
-	ZeroCopyAuto ZeroCopy = iota // where the driver can
+	ZeroCopyAuto ZeroCopy = iota // if the driver has it
 	ZeroCopyOff
 	ZeroCopyOnly
 )
 
-// Config is how an interface is opened. The zero value of each field is a good choice.
+// Config has the options of an interface. The zero value of each field is a good choice.
 type Config struct {
 	Mode     Mode
 	ZeroCopy ZeroCopy
 
-	Queues    int // from the first on; packets that come on others go to the kernel's stack. 0: all
-	ChunkSize int // bytes, 2048 or 4096. 0: 2048 if a whole packet fits in there
+	Queues    int // the first ones; packets on others go to the kernel's stack. 0: all
+	ChunkSize int // bytes, 2048 or 4096. 0: 2048 if a whole packet fits
 
-	RxFrames int // chunks of each queue for what comes, a power of two. 0: 4096
-	TxFrames int // chunks of each queue for what goes, a power of two. 0: 1024
+	RxFrames int // chunks of each queue for receiving, a power of two. 0: 4096
+	TxFrames int // chunks of each queue for transmitting, a power of two. 0: 1024
 
-	// NoMultiBuffer leaves packets that take several frames to the kernel's stack, though the kernel may be able to pass them. In generic mode the program is then always
-	// linear (forms.go), and long packets are lost where memory is fragmented, those of other programs too.
+	// NoMultiBuffer leaves packets that need several frames to the kernel's stack, even if the kernel could pass
+	// them. In generic mode the program is then always linear (forms.go). If memory is fragmented, long packets are
+	// lost then, also those of other programs.
 	NoMultiBuffer bool
 
-	// NoPacketSocket sends single packets by the rings, as others, and not by a packet socket (see Port.SendPacket).
+	// NoPacketSocket sends single packets through the rings, like others, and not through a packet socket (see
+	// Port.SendPacket).
 	NoPacketSocket bool
 
-	MaxPorts int // addresses and ports that may be alive. 0: 16384
+	MaxPorts int // live addresses and ports. 0: 16384
 
-	// BusyPoll polls the driver, in driver mode, when Receive finds nothing (SO_PREFER_BUSY_POLL); the time is for calls that wait (SO_BUSY_POLL). Interrupts become fewer
-	// only if the interface defers them (its napi_defer_hard_irqs and gro_flush_timeout). 0: off.
+	// BusyPoll polls the driver, in driver mode, when Receive finds nothing (SO_PREFER_BUSY_POLL). The time is for
+	// calls that wait (SO_BUSY_POLL). There are fewer interrupts only if the interface defers them
+	// (napi_defer_hard_irqs and gro_flush_timeout). 0: off.
 	BusyPoll time.Duration
 }
 
@@ -67,15 +70,15 @@ const (
 	defaultPorts = 16384
 
 	smallChunk = 2048
-	largeChunk = 4096 // larger than a page is EINVAL
+	largeChunk = 4096 // a chunk larger than a page is EINVAL
 
-	// headroom is what the kernel keeps free before a packet (XDP_PACKET_HEADROOM).
+	// headroom is the space that the kernel keeps free before a packet (XDP_PACKET_HEADROOM).
 	headroom = 256
-	// linkMax is the longest link header that we take: Ethernet with two VLAN tags.
+	// linkMax is the length of the longest supported link header: Ethernet with two VLAN tags.
 	linkMax = etherLen + 2*tagLen
 )
 
-// complete fills in what the caller left open, for an interface with so many queues.
+// complete sets the defaults for an interface with the given number of queues and MTU.
 func (c Config) complete(queues, mtu int) (Config, error) {
 	if c.Queues > queues {
 		return c, newError(QueueCount, fmt.Errorf("%d were asked for, it has %d", c.Queues, queues))

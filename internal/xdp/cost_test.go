@@ -2,7 +2,7 @@
 
 package xdp
 
-// What the program costs other traffic on its interface.
+// This file measures what the program costs other traffic on its interface.
 
 import (
 	"fmt"
@@ -22,8 +22,9 @@ const (
 	costChunk  = 64 << 10
 )
 
-// BenchmarkOtherTraffic measures plain TCP over a cable with the program attached, and over the same cable without, in turn: processor time in one thread, from
-// send(2) to the receive queue of the peer. The metrics are the medians of the rounds' ratios, with the program to without; the log has the quartiles.
+// BenchmarkOtherTraffic measures plain TCP over a cable, with the program attached and without it in turn. It
+// measures processor time in one thread, from send(2) to the receive queue of the peer. The metrics are medians of
+// the ratios with to without the program. The log has the quartiles.
 //
 //	go test -run - -bench OtherTraffic -v ./internal/xdp
 func BenchmarkOtherTraffic(b *testing.B) {
@@ -44,13 +45,13 @@ func BenchmarkOtherTraffic(b *testing.B) {
 	}
 }
 
-// openAttached opens the interface of a place with a port that nothing comes for.
+// openAttached opens the interface of a place, with a port that receives no packets.
 func openAttached(b *testing.B, h *place, c Config) attached {
 	i, _ := openPort(b, h, c, netip.AddrPortFrom(h.v4, 7001))
 	return attached{i, h}
 }
 
-// attached is an interface with a program that is attached and detached.
+// attached is an interface whose program is attached and detached in turn.
 type attached struct {
 	*Interface
 	h *place
@@ -70,7 +71,7 @@ func (x attached) set(b *testing.B, on bool) {
 	}
 }
 
-// measureCost measures in turn with and without the programs.
+// measureCost measures with and without the programs in turn.
 func measureCost(b *testing.B, programs []attached, from, to netx.FD) {
 	var latency, rate, mess []float64
 	buf := make([]byte, costChunk)
@@ -81,13 +82,14 @@ func measureCost(b *testing.B, programs []attached, from, to netx.FD) {
 			for _, x := range programs {
 				x.set(b, with == 1)
 			}
-			tcpBulk(b, from, to, buf, costRound/4) // the program may change its form
+			tcpBulk(b, from, to, buf, costRound/4) // time for the program to change its form
 			hop[with] = tcpHops(b, from, to, buf)
 			bytes[with] = tcpBulk(b, from, to, buf, costRound)
 			short[with] = tcpBulk(b, from, to, buf[:1400], costRound)
 		}
 		if round > 0 {
-			latency, rate, mess = append(latency, hop[1]/hop[0]), append(rate, bytes[1]/bytes[0]), append(mess, short[1]/short[0])
+			latency, rate, mess = append(latency, hop[1]/hop[0]), append(rate, bytes[1]/bytes[0]),
+				append(mess, short[1]/short[0])
 		}
 	}
 	for _, m := range []struct {
@@ -102,7 +104,7 @@ func measureCost(b *testing.B, programs []attached, from, to netx.FD) {
 	b.ReportMetric(0, "ns/op")
 }
 
-// tcpHops bounces a byte, and returns ns per hop.
+// tcpHops sends a byte back and forth, and returns ns per hop.
 func tcpHops(b *testing.B, x, y netx.FD, buf []byte) float64 {
 	began, n := worked(b), 0
 	for ; worked(b)-began < costRound; n += 2 {
@@ -112,7 +114,7 @@ func tcpHops(b *testing.B, x, y netx.FD, buf []byte) float64 {
 	return float64(worked(b)-began) / float64(n)
 }
 
-// tcpBulk moves chunks one way, and returns bytes per ns.
+// tcpBulk sends chunks in one direction, and returns bytes per ns.
 func tcpBulk(b *testing.B, x, y netx.FD, chunk []byte, d time.Duration) float64 {
 	began, n := worked(b), 0
 	for ; worked(b)-began < d; n += len(chunk) {
@@ -121,7 +123,8 @@ func tcpBulk(b *testing.B, x, y netx.FD, chunk []byte, d time.Duration) float64 
 	return float64(n) / float64(worked(b)-began)
 }
 
-// worked is the processor time of the calling thread, the kernel's part of it for what is sent and comes over the cable included: others on the machine do not count.
+// worked returns the processor time of the calling thread, with the kernel's work for packets that it sends and that
+// come over the cable. Other load on the machine is not in it.
 func worked(b *testing.B) time.Duration {
 	var ts unix.Timespec
 	must(b, unix.ClockGettime(unix.CLOCK_THREAD_CPUTIME_ID, &ts))

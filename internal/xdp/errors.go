@@ -2,25 +2,26 @@ package xdp
 
 import "fmt"
 
-// Reason is why AF_XDP cannot be used, or not so. It is an error, so that errors.Is finds it in an *Error.
+// Reason is the reason why AF_XDP, or one of its modes, cannot be used. It is an error, so that errors.Is finds it in
+// an *Error.
 type Reason int
 
-// The reasons. Hint says what to do about each.
+// These are the reasons. Hint returns advice for each.
 const (
 	OtherSystem   Reason = iota + 1 // not Linux
-	OldKernel                       // AF_XDP, or a part of it, is missing in the kernel
+	OldKernel                       // the kernel lacks AF_XDP or a part of it
 	NoRaw                           // CAP_NET_RAW is missing: no AF_XDP socket
 	NoBPF                           // CAP_BPF or CAP_NET_ADMIN is missing: no program
 	NoMemlock                       // RLIMIT_MEMLOCK is too low, and CAP_IPC_LOCK is missing
 	NoMemory                        // the kernel has no memory for the rings
 	NoInterface                     // there is no such interface
 	InterfaceDown                   // the interface is down
-	NoDriverMode                    // the driver runs no programs, or not now: MTU, offloads
+	NoDriverMode                    // the driver cannot run programs, perhaps because of MTU or offloads
 	NoZeroCopy                      // the driver has no zero-copy
-	QueueCount                      // the interface has fewer queues than asked for
+	QueueCount                      // the interface has fewer queues than requested
 	QueueTaken                      // an AF_XDP socket of another program has the queue
-	OtherOwner                      // another process that uses this package has the interface
-	OtherProgram                    // a program that is not of this package is attached
+	OtherOwner                      // another process with this package uses the interface
+	OtherProgram                    // a program of another package is attached
 	OtherAbove                      // a program is attached to a device above it (net/core/dev.c, dev_xdp_attach)
 	AddressTaken                    // another port of this process has the address
 	TooManyPorts                    // the map of live ports is full
@@ -51,7 +52,7 @@ var reasons = map[Reason]struct{ says, hint string }{
 	TooManyPorts:  {"the interface has no room for more ports", "open it with a larger MaxPorts"},
 }
 
-// Error says what the reason means.
+// Error returns a description of the reason.
 func (r Reason) Error() string {
 	if s, ok := reasons[r]; ok {
 		return s.says
@@ -59,14 +60,14 @@ func (r Reason) Error() string {
 	return fmt.Sprintf("reason %d", int(r))
 }
 
-// Hint says what to do.
+// Hint returns advice.
 func (r Reason) Hint() string { return reasons[r].hint }
 
-// Error is why something of this package failed.
+// Error is the error of a call of this package.
 type Error struct {
-	Interface string // its name, if it is about one
+	Interface string // name of the interface, if there is one
 	Reason    Reason
-	Err       error // what the system said, or what was found; may be nil
+	Err       error // error of the system or other cause; may be nil
 }
 
 func (e *Error) Error() string {
@@ -84,8 +85,8 @@ func (e *Error) Error() string {
 	return text
 }
 
-// Unwrap gives the reason and the system's error to errors.Is and errors.As.
+// Unwrap returns the reason and the system's error, for errors.Is and errors.As.
 func (e *Error) Unwrap() []error { return []error{e.Reason, e.Err} }
 
-// newError is an error whose interface Open adds.
+// newError returns an error without an interface. Open adds that.
 func newError(r Reason, err error) error { return &Error{Reason: r, Err: err} }

@@ -12,35 +12,40 @@ import (
 	"github.com/cilium/ebpf/ringbuf"
 )
 
-// form is one of the two forms of the program in generic mode. There the kernel makes headroom for the program before each packet that comes over veth, by copying it
-// (net/core/dev.c, netif_skb_check_for_xdp). How, depends on a flag of the program.
+// form is one of the two forms of the program in generic mode. In that mode the kernel makes headroom for the program
+// before each packet that comes over veth, by copying it (net/core/dev.c, netif_skb_check_for_xdp). A flag of the
+// program selects how.
 type form uint8
 
 const (
-	fragsForm  form = iota // with BPF_F_XDP_HAS_FRAGS: the copy may have fragments, from a pool of pages
-	linearForm             // without: the copy is linear, one allocation. Short packets take a tenth less time, but a GSO packet of 64 KiB needs 128 KiB of contiguous memory
+	fragsForm form = iota // with BPF_F_XDP_HAS_FRAGS: the copy may have fragments, from a pool of pages
+	// Without the flag the copy is linear, one allocation. A short packet takes a tenth less time, but a GSO packet
+	// of 64 KiB needs 128 KiB of contiguous memory.
+	linearForm
 )
 
-// forms is the form that the program has, and what changes it. The program is linear until a packet comes that is longer than those it redirects, such as a GSO packet
-// of TCP, and again when none has come for a while. So where memory is fragmented, the first long packets may be lost, and no others.
+// forms is the present form of the program, and the state that changes it. The program is linear until a packet comes
+// that is longer than those it redirects, such as a GSO packet of TCP. It becomes linear again when none has come for
+// a while. So if memory is fragmented, only the first long packets may be lost.
 type forms struct {
 	is     form          // the form that is attached; guarded by program.mu
 	linear *ebpf.Program // nil: there is only fragsForm
-	quiet  time.Duration // linearAfter, but in tests
+	quiet  time.Duration // linearAfter, except in tests
 	events *ringbuf.Reader
 	ended  chan struct{}
 
-	failed uint64 // changes that the kernel refused
-	err    error  // why the last one was refused; nil: it was not
+	failed uint64 // number of changes that the kernel refused
+	err    error  // why the last change was refused, or nil
 }
 
-// linearAfter is how long no long packet must have come before the program becomes linear again.
+// linearAfter is the time without long packets after which the program becomes linear again.
 const linearAfter = 5 * time.Second
 
-// formRetry is after how long a change to fragsForm that the kernel refused is tried again; doubled each time, up to linearAfter.
+// formRetry is the pause before a change to fragsForm that the kernel has refused is tried again. It doubles each
+// time, up to linearAfter.
 const formRetry = 10 * time.Millisecond
 
-// loadLinear loads the linear form, which attach then uses. Where the kernel refuses it, there is one form only.
+// loadLinear loads the linear form, which attach then uses. If the kernel refuses it, there is only one form.
 func (p *program) loadLinear() {
 	if !p.frags {
 		return
@@ -60,7 +65,7 @@ func (p *program) loadLinear() {
 	go p.watchLong()
 }
 
-// form is the program to attach.
+// form returns the program to attach.
 func (p *program) form(mode Mode) *ebpf.Program {
 	if mode == Generic && p.forms.is == linearForm {
 		return p.forms.linear
@@ -68,7 +73,8 @@ func (p *program) form(mode Mode) *ebpf.Program {
 	return p.prog
 }
 
-// setForm changes the form with BPF_LINK_UPDATE, which leaves no gap and may take the kernel some milliseconds. It reports whether the program has that form now.
+// setForm changes the form with BPF_LINK_UPDATE, which leaves no gap and may take the kernel some milliseconds. It
+// reports whether the program now has the form f.
 func (p *program) setForm(f form) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -100,14 +106,14 @@ func (p *program) watchLong() {
 	}
 }
 
-// untilNoLong takes fragsForm, and linearForm when no long packets come any more. It reports whether stopForms was called.
+// untilNoLong sets fragsForm, and linearForm when no more long packets come. It reports whether stopForms was called.
 func (p *program) untilNoLong() (end bool) {
 	p.mu.Lock()
 	quiet := p.forms.quiet
 	p.mu.Unlock()
 	for {
 		for wait := formRetry; !p.setForm(fragsForm); wait = min(2*wait, quiet) {
-			if _, end := p.waitLong(wait); end { // the program reports no more packets before longSeen is 0
+			if _, end := p.waitLong(wait); end { // the program reports no more packets until longSeen is 0
 				return true
 			}
 		}
@@ -127,7 +133,7 @@ func (p *program) untilNoLong() (end bool) {
 	}
 }
 
-// formStatus describes the changes that the kernel refused, for Interface.String; empty: none.
+// formStatus describes the changes that the kernel refused, for Interface.String. It is empty if there are none.
 func (p *program) formStatus() string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -143,7 +149,8 @@ func (p *program) formStatus() string {
 	return fmt.Sprintf(", %d changes of the program's form refused: it stays the slower one: %v", f.failed, f.err)
 }
 
-// waitLong waits until the program reports a long packet, for a time or, with 0, without a limit. end: stopForms was called.
+// waitLong waits until the program reports a long packet, up to the time within, or without a limit if that is 0. end
+// means that stopForms was called.
 func (p *program) waitLong(within time.Duration) (came, end bool) {
 	until := time.Time{}
 	if within > 0 {

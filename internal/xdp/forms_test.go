@@ -14,14 +14,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// has is the form that an interface's program has.
+// has returns the present form of an interface's program.
 func has(i *Interface) form {
 	i.prog.mu.Lock()
 	defer i.prog.mu.Unlock()
 	return i.prog.forms.is
 }
 
-// TestForms: the program is linear until long packets come, for any receiver, and again when they have ended. A port loses nothing meanwhile.
+// TestForms: the program is linear until long packets come for any receiver, and becomes linear again when they have
+// stopped. A port loses nothing while the form changes.
 func TestForms(t *testing.T) {
 	a, b := places(t, 1, 1500)
 	at, from := netip.AddrPortFrom(a.v4, 7001), netip.AddrPortFrom(b.v4, 7000)
@@ -54,7 +55,7 @@ func TestForms(t *testing.T) {
 		deliver("frags")
 		until(t, "the linear form", func() bool { return has(i) == linearForm })
 	}
-	_, err := s.WriteToUDPAddrPort(make([]byte, 1472), at) // the longest that is taken is none of the long ones
+	_, err := s.WriteToUDPAddrPort(make([]byte, 1472), at) // the longest permitted packet is not a long one
 	must(t, err)
 	if got := payloadOf(t, take(t, p, 1)[0]); len(got) != 1472 {
 		t.Errorf("%d bytes, want 1472", len(got))
@@ -62,11 +63,12 @@ func TestForms(t *testing.T) {
 	var n uint32
 	must(t, i.prog.longSeen.Lookup(uint32(0), &n))
 	if n != 0 {
-		t.Error("a packet of the MTU's length was taken for a long one")
+		t.Error("a packet of the MTU's length was counted as a long one")
 	}
 }
 
-// sendRun sends others, of to at port 7002, 20 datagrams in one piece, which the cable passes on as one packet.
+// sendRun sends the socket others, of to at port 7002, 20 datagrams as one run. The cable forwards the run as one
+// packet.
 func sendRun(t *testing.T, from, to *place, others *net.UDPConn) {
 	t.Helper()
 	from.Enter()
@@ -83,12 +85,14 @@ func sendRun(t *testing.T, from, to *place, others *net.UDPConn) {
 	}
 }
 
-// TestFormsRefused: a change of the form that the kernel refuses is tried again until it is made, and reported.
+// TestFormsRefused: if the kernel refuses a change of the form, the change is reported, and tried again until it
+// succeeds.
 func TestFormsRefused(t *testing.T) {
 	a, b := places(t, 1, 1500)
 	i, _ := openPort(t, a, Config{Mode: Generic}, netip.AddrPortFrom(a.v4, 7001))
 	others := listen(t, a, netip.AddrPortFrom(a.v4, 7002))
-	wrong, err := ebpf.NewProgram(&ebpf.ProgramSpec{Type: ebpf.SocketFilter, Instructions: asm.Instructions{asm.Mov.Imm(asm.R0, 0), asm.Return()}})
+	wrong, err := ebpf.NewProgram(&ebpf.ProgramSpec{Type: ebpf.SocketFilter,
+		Instructions: asm.Instructions{asm.Mov.Imm(asm.R0, 0), asm.Return()}})
 	must(t, err)
 	defer wrong.Close()
 	refuse := func(prog **ebpf.Program) (stop func()) {
@@ -97,7 +101,8 @@ func TestFormsRefused(t *testing.T) {
 		defer p.mu.Unlock()
 		p.forms.quiet = 20 * time.Millisecond
 		right := *prog
-		*prog = wrong // of a type that the kernel does not take instead (bpf_xdp_link_update)
+		// The kernel does not replace a program by one of another type (bpf_xdp_link_update).
+		*prog = wrong
 		return func() { p.mu.Lock(); *prog = right; p.mu.Unlock() }
 	}
 	refused := func(n uint64) func() bool {
@@ -109,16 +114,17 @@ func TestFormsRefused(t *testing.T) {
 	stop := refuse(&i.prog.prog)
 	sendRun(t, b, a, others)
 	until(t, "three refusals", refused(3))
-	if s := i.String(); has(i) != linearForm || !strings.Contains(s, "refused: it makes long packets linear, and may lose some: ") {
+	if s := i.String(); has(i) != linearForm || !strings.Contains(s,
+		"refused: it makes long packets linear, and may lose some: ") {
 		t.Error(s)
 	}
 	unrefuse := refuse(&i.prog.forms.linear)
 	stop()
-	until(t, "the form with fragments", func() bool { return has(i) == fragsForm }) // no other long packet came
+	until(t, "the form with fragments", func() bool { return has(i) == fragsForm }) // no other long packet has come
 	i.prog.mu.Lock()
 	n := i.prog.forms.failed
 	i.prog.mu.Unlock()
-	until(t, "two refusals more", refused(n+2))
+	until(t, "two more refusals", refused(n+2))
 	if s := i.String(); has(i) != fragsForm || !strings.Contains(s, "refused: it stays the slower one: ") {
 		t.Error(s)
 	}
@@ -129,7 +135,8 @@ func TestFormsRefused(t *testing.T) {
 	}
 }
 
-// TestFormsJumbo: the form with fragments reports long packets, too, where its first fragment is shorter than the MTU, and so stays while they come.
+// TestFormsJumbo: the form with fragments reports long packets even if their first fragment is shorter than the MTU.
+// So the form stays while they come.
 func TestFormsJumbo(t *testing.T) {
 	a, b := places(t, 1, 9000)
 	i, _ := openPort(t, a, Config{Mode: Generic}, netip.AddrPortFrom(a.v4, 7001))
@@ -140,7 +147,7 @@ func TestFormsJumbo(t *testing.T) {
 	sendRun(t, b, a, others)
 	until(t, "the form with fragments", func() bool { return has(i) == fragsForm })
 	must(t, i.prog.longSeen.Put(uint32(0), uint32(0)))
-	until(t, "word of another one", func() bool {
+	until(t, "a report of another long packet", func() bool {
 		sendRun(t, b, a, others)
 		var n uint32
 		must(t, i.prog.longSeen.Lookup(uint32(0), &n))
@@ -151,7 +158,7 @@ func TestFormsJumbo(t *testing.T) {
 	}
 }
 
-// TestOneForm: there is only one form in driver mode, and where packets of several frames are not wanted.
+// TestOneForm: there is only one form in driver mode, and if packets of several frames are switched off.
 func TestOneForm(t *testing.T) {
 	a, b := places(t, 1, 1500)
 	for _, w := range []struct {

@@ -41,14 +41,17 @@ type place struct {
 	mac    frame.MAC
 }
 
-// places makes two hosts that a cable with so many queues connects. The test's goroutine keeps its thread.
+// places makes two hosts, connected by a cable with the given number of queues. The test's goroutine keeps its
+// thread.
 func places(t testing.TB, queues, mtu int) (a, b *place) {
 	t.Helper()
 	x, y := veth.Pair(t, veth.Options{Net: 97, Queues: queues, MTU: mtu})
 	a, b = newPlace(x), newPlace(y)
-	for _, ends := range [][2]*place{{a, b}, {b, a}} { // the tests' headers are fixed, and so are the kernel's
+	// The tests' headers have fixed addresses, and so must the kernel's.
+	for _, ends := range [][2]*place{{a, b}, {b, a}} {
 		for _, to := range []netip.Addr{ends[1].v4, ends[1].v6} {
-			ends[0].IP("neigh", "replace", to.String(), "lladdr", net.HardwareAddr(ends[1].mac[:]).String(), "dev", veth.End, "nud", "permanent")
+			ends[0].IP("neigh", "replace", to.String(), "lladdr", net.HardwareAddr(ends[1].mac[:]).String(), "dev",
+				veth.End, "nud", "permanent")
 		}
 	}
 	a.hears(b)
@@ -60,7 +63,8 @@ func newPlace(h *veth.Host) *place {
 	return &place{Host: h, v4: h.V4, v6: h.V6, mac: frame.MAC(h.Interface(veth.End).HardwareAddr)}
 }
 
-// hears returns when IPv6 datagrams of the other place come: the kernel sets an interface's routes up some time after it is up.
+// hears returns when IPv6 datagrams of the other place arrive. The kernel adds an interface's routes some time after
+// the interface is up.
 func (h *place) hears(other *place) {
 	h.T.Helper()
 	h.Enter()
@@ -72,18 +76,18 @@ func (h *place) hears(other *place) {
 	must(h.T, err)
 	defer out.Close()
 	for end := time.Now().Add(patience); ; {
-		out.Write([]byte{1}) // ECONNREFUSED may be about the last one
+		out.Write([]byte{1}) // an ECONNREFUSED may belong to the last one
 		must(h.T, in.SetReadDeadline(time.Now().Add(10*time.Millisecond)))
 		if _, err := in.Read(make([]byte, 10)); err == nil {
 			return
 		}
 		if time.Now().After(end) {
-			h.T.Fatalf("nothing goes from %s to %s", other.Name, h.Name)
+			h.T.Fatalf("no datagram of %s reaches %s", other.Name, h.Name)
 		}
 	}
 }
 
-// packet builds a frame with right checksums. Tags are VLANs from the outside.
+// packet builds a frame with correct checksums. The first tag is the outermost VLAN.
 func packet(t testing.TB, src, dst *place, from, to netip.AddrPort, payload []byte, tags ...frame.Tag) []byte {
 	t.Helper()
 	c := frame.Config{SrcMAC: src.mac, DstMAC: dst.mac, Src: from, Dst: to}
@@ -108,7 +112,7 @@ func payloadOf(t testing.TB, b []byte) []byte {
 	return d.Payload
 }
 
-// openPort opens an interface in a namespace, and a port there with its companion socket.
+// openPort opens an interface in a namespace, and a port with its companion socket there.
 func openPort(t testing.TB, h *place, c Config, at netip.AddrPort) (*Interface, *Port) {
 	t.Helper()
 	h.Enter()
@@ -132,10 +136,10 @@ func listen(t testing.TB, h *place, at netip.AddrPort) *net.UDPConn {
 	return c
 }
 
-// patience is how long tests wait for what must come.
+// patience is the longest time that a test waits for an expected event.
 const patience = wait.Limit
 
-// await waits until the port's descriptor is readable and calls f, until that is true.
+// await waits until the port's descriptor is readable and then calls f, until f returns true.
 func await(t testing.TB, p *Port, what string, f func() bool) {
 	t.Helper()
 	for end := time.Now().Add(patience); !f(); {
@@ -144,13 +148,14 @@ func await(t testing.TB, p *Port, what string, f func() bool) {
 			st, _ := p.i.Stats()
 			t.Fatalf("%s did not come; %v, %+v", what, p.i, st)
 		}
-		if _, err := unix.Poll([]unix.PollFd{{Fd: int32(p.FD()), Events: unix.POLLIN}}, int(left.Milliseconds())); err != nil && err != unix.EINTR {
+		if _, err := unix.Poll([]unix.PollFd{{Fd: int32(p.FD()), Events: unix.POLLIN}},
+			int(left.Milliseconds())); err != nil && err != unix.EINTR {
 			t.Fatal(err)
 		}
 	}
 }
 
-// take receives whole packets, copied, until there are n.
+// take receives n whole packets, and returns copies.
 func take(t testing.TB, p *Port, n int) [][]byte {
 	t.Helper()
 	var got [][]byte
@@ -172,7 +177,7 @@ func take(t testing.TB, p *Port, n int) [][]byte {
 	return got
 }
 
-// put transmits a packet in as many frames as it takes.
+// put transmits a packet, in as many frames as it needs.
 func put(t testing.TB, p *Port, b []byte) {
 	t.Helper()
 	size := p.i.Chunk()

@@ -8,7 +8,7 @@ import (
 	"github.com/cilium/ebpf/asm"
 )
 
-// Return values of XDP programs, and where the fields of struct xdp_md are (linux/bpf.h).
+// These are results of XDP programs, and offsets in struct xdp_md (linux/bpf.h).
 const (
 	xdpPass = 2
 
@@ -17,7 +17,7 @@ const (
 	mdQueue   = 16
 )
 
-// Headers in bytes, and what is in them.
+// These are lengths of headers in bytes, and values of their fields.
 const (
 	etherLen = 14
 	tagLen   = 4
@@ -26,10 +26,10 @@ const (
 	udpLen   = 8
 
 	protoUDP  = 17
-	fragment4 = 0x3fff // of IPv4's flags and offset: more fragments follow, or some went before
+	fragment4 = 0x3fff // of IPv4's flags and offset: more fragments follow, or this is not the first one
 )
 
-// Where the key is on the program's stack.
+// These are the offsets of the key on the program's stack.
 const (
 	keyAddr  = -24
 	keyPort  = keyAddr + 16
@@ -37,22 +37,25 @@ const (
 	keyVLAN  = keyAddr + 20
 )
 
-// pass is the label of the end that hands a packet to the kernel's stack; long of that which says, too, that it is longer than the limit.
+// pass is the label of the end that passes a packet to the kernel's stack. long is the label of the end that also
+// reports that the packet is longer than the limit.
 const (
 	pass = "pass"
 	long = "long"
 )
 
-// limitMost bounds the limit, for the verifier, which knows it then not to lead beyond any packet.
+// limitMost bounds the limit, so that the verifier knows that it does not lead beyond any packet.
 const limitMost = 0xf000
 
 // programMaps are the descriptors of the program's maps.
 type programMaps struct{ ports, xsks, limit, longSeen, events int }
 
-// instructions is the program. It takes UDP packets whose destination is in the map of ports and passes all else on to the kernel: what is no unicast, has IP
-// options or extension headers, is a fragment, or is longer than the limits.
+// instructions returns the program. It redirects UDP packets whose destination is in the map of ports, and passes all
+// others to the kernel: packets that are not unicast, have IP options or extension headers, are fragments, or are
+// longer than the limits.
 //
-// R6 is the context, R7 the packet less VLAN tags, R8 its end, R9 the length of the IP packet. With frags, a packet may have more parts than the one in between.
+// R6 is the context, R7 the packet without VLAN tags, R8 its end, R9 the length of the IP packet. With frags, a
+// packet may have more parts than the one between R7 and R8.
 func instructions(m programMaps, frags bool) asm.Instructions {
 	is := asm.Instructions{
 		asm.Mov.Reg(asm.R6, asm.R1),
@@ -63,7 +66,8 @@ func instructions(m programMaps, frags bool) asm.Instructions {
 	is = append(is, within("Ethernet", etherLen)...)
 	is = append(is,
 		asm.LoadMem(asm.R1, asm.R7, 0, asm.Byte),
-		asm.And.Imm(asm.R1, 1), // the group bit: multicast and broadcast have other receivers, too
+		// This is the group bit: multicast and broadcast have other receivers, too.
+		asm.And.Imm(asm.R1, 1),
 		asm.JNE.Imm(asm.R1, 0, pass),
 		asm.LoadMem(asm.R4, asm.R7, 12, asm.Half),
 	)
@@ -91,8 +95,8 @@ func instructions(m programMaps, frags bool) asm.Instructions {
 	return append(is, redirect("redirect", m)...)
 }
 
-// length goes on unless the packet is longer than those that are taken, or it is not set yet how long these are. With frags, only the first part of a packet is between
-// R7 and R8, and what has more goes on only if that is allowed.
+// length continues unless the packet is longer than the limit, or the limit is not set yet. With frags, only the
+// first part of a packet is between R7 and R8, and a packet with more parts continues only if that is allowed.
 func length(limit int, frags bool) asm.Instructions {
 	is := asm.Instructions{
 		asm.LoadMapValue(asm.R1, limit, 0),
@@ -109,7 +113,7 @@ func length(limit int, frags bool) asm.Instructions {
 			asm.LoadMapValue(asm.R1, limit, 0),
 			asm.LoadMem(asm.R1, asm.R1, 8, asm.Word),
 			asm.JNE.Imm(asm.R1, 0, "Ethernet"),
-			asm.JGT.Imm(asm.R0, limitMost+linkMax, pass), // for the verifier: it is not
+			asm.JGT.Imm(asm.R0, limitMost+linkMax, pass), // for the verifier; it cannot happen
 			asm.Mov.Reg(asm.R2, asm.R7),
 			asm.Add.Reg(asm.R2, asm.R0),
 			asm.JGT.Reg(asm.R2, asm.R8, pass))
@@ -121,7 +125,8 @@ func length(limit int, frags bool) asm.Instructions {
 		asm.JLE.Reg(asm.R2, asm.R8, long))
 }
 
-// keyTag puts the number of a tag into the key, at an offset of the stack, and goes on at a label: that of a tag with a priority only stays 0.
+// keyTag puts the number of a tag into the key, at an offset of the stack, and continues at a label. The number of a
+// tag that has only a priority stays 0.
 func keyTag(end string, at int16) asm.Instructions {
 	return asm.Instructions{
 		asm.LoadMem(asm.R1, asm.R7, etherLen, asm.Half),
@@ -133,7 +138,7 @@ func keyTag(end string, at int16) asm.Instructions {
 	}
 }
 
-// within goes on if the packet has n bytes from R7 on.
+// within continues if the packet has n bytes from R7 on.
 func within(label string, n int32) asm.Instructions {
 	first := asm.Mov.Reg(asm.R2, asm.R7)
 	if label != "" {
@@ -171,7 +176,7 @@ func keyIPv4(label string) asm.Instructions {
 	)
 }
 
-// keyIPv6 puts the destination of an IPv6 packet into the key and goes on to what follows.
+// keyIPv6 puts the destination of an IPv6 packet into the key and continues after the address.
 func keyIPv6(label string) asm.Instructions {
 	is := append(within(label, etherLen+ip6Len+udpLen),
 		asm.LoadMem(asm.R1, asm.R7, etherLen, asm.Byte),
@@ -196,8 +201,9 @@ func keyIPv6(label string) asm.Instructions {
 	)
 }
 
-// limits goes on at a label unless the packet is too long: beyond the first limit, or beyond the second one with a checksum of which there is only the sum of the
-// pseudo header, as in several datagrams in one piece (program.setLimit).
+// limits continues at a label unless the packet is too long. There are two limits: one for all packets, and one for
+// packets whose checksum is only the sum of the pseudo header, because those may be several datagrams in one piece
+// (program.setLimit).
 func limits(label, next string, limit int) asm.Instructions {
 	is := asm.Instructions{
 		asm.LoadMapValue(asm.R2, limit, 0).WithSymbol(label),
@@ -213,7 +219,7 @@ func limits(label, next string, limit int) asm.Instructions {
 	v6 := pseudo(8, 32, ip6Len)
 	v6[0] = v6[0].WithSymbol("pseudo IPv6")
 	is = append(is, v6...)
-	for n := range 3 { // of ten words at most, so that no carry is left
+	for n := range 3 { // of at most ten words, so that no carry remains
 		shift := asm.Mov.Reg(asm.R2, asm.R1)
 		if n == 0 {
 			shift = shift.WithSymbol("fold")
@@ -223,7 +229,8 @@ func limits(label, next string, limit int) asm.Instructions {
 	return append(is, asm.JEq.Reg(asm.R1, asm.R5, pass))
 }
 
-// pseudo adds the addresses, which begin at an offset of the IP header, and the UDP length to R1, and puts the checksum into R5.
+// pseudo adds the addresses, which begin at an offset of the IP header, and the UDP length to R1, and loads the
+// checksum into R5.
 func pseudo(addrs, size, header int16) asm.Instructions {
 	is := asm.Instructions{
 		asm.LoadMem(asm.R2, asm.R7, etherLen+header+4, asm.Half),
@@ -236,7 +243,7 @@ func pseudo(addrs, size, header int16) asm.Instructions {
 	return is
 }
 
-// redirect looks the key up and ends the program.
+// redirect looks up the key and ends the program.
 func redirect(label string, m programMaps) asm.Instructions {
 	return asm.Instructions{
 		asm.LoadMapPtr(asm.R1, m.ports).WithSymbol(label),
@@ -246,7 +253,7 @@ func redirect(label string, m programMaps) asm.Instructions {
 		asm.JEq.Imm(asm.R0, 0, pass),
 		asm.LoadMem(asm.R2, asm.R6, mdQueue, asm.Word),
 		asm.LoadMapPtr(asm.R1, m.xsks),
-		asm.Mov.Imm(asm.R3, xdpPass), // what the next call returns if the queue has no socket
+		asm.Mov.Imm(asm.R3, xdpPass), // the result of the next call if the queue has no socket
 		asm.FnRedirectMap.Call(),
 		asm.Return(),
 		asm.LoadMapValue(asm.R1, m.longSeen, 0).WithSymbol(long),
@@ -257,7 +264,7 @@ func redirect(label string, m programMaps) asm.Instructions {
 		asm.LoadMapPtr(asm.R1, m.events),
 		asm.Mov.Reg(asm.R2, asm.RFP),
 		asm.Add.Imm(asm.R2, keyAddr),
-		asm.Mov.Imm(asm.R3, 4), // bytes, which say nothing
+		asm.Mov.Imm(asm.R3, 4), // bytes without a meaning
 		asm.Mov.Imm(asm.R4, 0),
 		asm.FnRingbufOutput.Call(),
 		asm.Mov.Imm(asm.R0, xdpPass).WithSymbol(pass),
@@ -265,7 +272,7 @@ func redirect(label string, m programMaps) asm.Instructions {
 	}
 }
 
-// net16 is a number as a 16-bit load finds it in a packet.
+// net16 returns the value that a 16-bit load of a packet returns for v.
 func net16(v uint16) int32 {
 	var b [2]byte
 	binary.BigEndian.PutUint16(b[:], v)

@@ -17,8 +17,8 @@ import (
 	"gofabric/internal/xdp/frame"
 )
 
-// Interface is a network interface with AF_XDP sockets on its queues. A process has one for each, however often it is opened. All methods may be called from
-// any goroutine.
+// Interface is a network interface with AF_XDP sockets on its queues. A process has at most one for each, which may
+// be opened any number of times. All methods may be called from any goroutine.
 type Interface struct {
 	name     string
 	index    int
@@ -33,15 +33,15 @@ type Interface struct {
 	u       *umem
 	queues  []*queue
 	packets packetSocket
-	table   atomic.Pointer[map[key]*Port] // replaced, never changed
+	table   atomic.Pointer[map[key]*Port] // replaced, never changed in place
 
-	mu     sync.Mutex // of what follows, and of changes of table and maps
+	mu     sync.Mutex // guards the following fields, and changes of table and maps
 	ports  map[*Port]struct{}
 	locals []netip.Addr
 	mtu    int
-	next   int // queue that the next port transmits on
+	next   int // queue on which the next port transmits
 
-	refs int // guarded by openInterfaces.mu: of openers and of ports
+	refs int // openers and ports; guarded by openInterfaces.mu
 }
 
 type interfaceID struct {
@@ -49,15 +49,17 @@ type interfaceID struct {
 	index     int
 }
 
-// openInterfaces is the interfaces that this process has open.
+// openInterfaces has the interfaces that this process has open.
 var openInterfaces = struct {
 	mu sync.Mutex
 	m  map[interfaceID]*Interface
 }{m: map[interfaceID]*Interface{}}
 
-// Open takes an interface of the calling thread's network namespace, with its addresses and its MTU of now (see SetAddresses, SetMTU). If this process has it
-// open, that is returned and c is not looked at. Close what is opened. Errors are *Error; Open may wait some seconds while a socket that was closed lets go
-// of a queue. Traffic is untouched until a port is bound, but some drivers interrupt it for a moment when a program is attached.
+// Open opens an interface of the calling thread's network namespace, with its present addresses and MTU (see
+// SetAddresses, SetMTU). If this process has it open already, Open returns that and ignores c. The caller must call
+// Close. Errors are *Error. Open may wait some seconds until the kernel frees a queue of a socket that was closed.
+// Traffic is not affected until a port is bound, but some drivers interrupt it for a moment when a program is
+// attached.
 func Open(name string, c Config) (*Interface, error) {
 	ns, err := namespaceID()
 	if err != nil {
@@ -89,7 +91,7 @@ func newInterface(ifc *net.Interface, id interfaceID) *Interface {
 	return i
 }
 
-// open sets the interface up: the program first, as another process may have attached one.
+// open sets up the interface. The program comes first, because another process may have attached one.
 func (i *Interface) open(ifc *net.Interface, c Config) (err error) {
 	if err := checkLink(ifc); err != nil {
 		return err
@@ -100,7 +102,7 @@ func (i *Interface) open(ifc *net.Interface, c Config) (err error) {
 	if i.locals, err = localAddresses(i.index); err != nil {
 		return err
 	}
-	// A missing privilege is reported before anything is loaded.
+	// A missing privilege is reported before the program is loaded.
 	fd, err := unix.Socket(unix.AF_XDP, unix.SOCK_RAW|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
 		return socketError(err)
@@ -142,7 +144,7 @@ func (i *Interface) attachIn(mode Mode) error {
 	return i.prog.attach(i.index, mode)
 }
 
-// openQueues opens and binds the sockets, gives the kernel chunks to receive into, and only then lets packets in.
+// openQueues opens and binds the sockets, gives the kernel chunks to receive into, and then lets packets in.
 func (i *Interface) openQueues(multi bool) error {
 	var first *socket
 	for n := range i.c.Queues {
@@ -172,10 +174,10 @@ func (i *Interface) openQueues(multi bool) error {
 	return nil
 }
 
-// end frees everything.
+// end frees all resources.
 func (i *Interface) end() {
 	if i.prog != nil {
-		i.prog.close() // first: packets go to the kernel again before the sockets close
+		i.prog.close() // first: packets go to the kernel before the sockets close
 	}
 	for _, q := range i.queues {
 		q.s.close()
@@ -186,7 +188,8 @@ func (i *Interface) end() {
 	}
 }
 
-// Close undoes one Open. With the last one, and when all ports are closed, the program is detached, and all packets go to the kernel's stack.
+// Close undoes one Open. After the last one, and when all ports are closed, the program is detached, and all packets
+// go to the kernel's stack.
 func (i *Interface) Close() {
 	openInterfaces.mu.Lock()
 	defer openInterfaces.mu.Unlock()
@@ -202,25 +205,25 @@ func (i *Interface) ref() {
 	openInterfaces.mu.Unlock()
 }
 
-// Name is the interface's name when it was opened.
+// Name returns the interface's name at the time of Open.
 func (i *Interface) Name() string { return i.name }
 
-// Index is the interface's number (if_nametoindex(3)).
+// Index returns the interface's number (if_nametoindex(3)).
 func (i *Interface) Index() int { return i.index }
 
-// ZeroCopy reports whether the driver works on the shared memory itself.
+// ZeroCopy reports whether the driver uses the shared memory itself.
 func (i *Interface) ZeroCopy() bool { return i.zero }
 
-// Mode is Driver or Generic.
+// Mode returns Driver or Generic.
 func (i *Interface) Mode() Mode { return i.mode }
 
-// Chunk is how many bytes of a packet a frame for transmitting takes.
+// Chunk returns the number of bytes that a frame for transmitting can have.
 func (i *Interface) Chunk() int { return i.c.ChunkSize }
 
-// Multi reports whether packets may have several frames, to receive and to transmit.
+// MultiBuffer reports whether packets may have several frames, for receiving and for transmitting.
 func (i *Interface) MultiBuffer() bool { return i.multi }
 
-// MaxFrames is how many frames one packet may have; Receive needs room for so many.
+// MaxFrames returns the largest number of frames of a packet. Receive needs room for so many.
 func (i *Interface) MaxFrames() int {
 	if i.multi {
 		return framesMax
@@ -228,7 +231,7 @@ func (i *Interface) MaxFrames() int {
 	return 1
 }
 
-// framesMax is MAX_SKB_FRAGS and the part before them, more than which the kernel does not have in a packet.
+// framesMax is MAX_SKB_FRAGS and the part before them: the kernel has no packets with more parts.
 const framesMax = 18
 
 // String describes the interface.
@@ -249,7 +252,7 @@ func (i *Interface) String() string {
 		i.name, i.mode, how, c.Queues, c.ChunkSize, c.RxFrames, c.TxFrames)
 }
 
-// noBusyPoll returns why Receive does not poll the driver; nil: it does.
+// noBusyPoll returns why Receive does not poll the driver, or nil if it does.
 func (i *Interface) noBusyPoll() error {
 	switch {
 	case i.mode != Driver && i.c.BusyPoll > 0:
@@ -258,7 +261,8 @@ func (i *Interface) noBusyPoll() error {
 	return i.queues[0].s.noBusyPoll
 }
 
-// SetMTU sets the MTU, in bytes as ip(8) shows it, when the interface was opened or its MTU has changed. Longer packets, and those that do not fit into the frames, go to the kernel's stack.
+// SetMTU sets the MTU in bytes, as ip(8) shows it, after its change. Longer packets, and those that do not fit into
+// the frames, go to the kernel's stack.
 func (i *Interface) SetMTU(mtu int) error {
 	room := i.c.ChunkSize - headroom
 	if i.multi {
@@ -270,8 +274,8 @@ func (i *Interface) SetMTU(mtu int) error {
 	return i.prog.setLimit(min(mtu, room-linkMax), i.multi)
 }
 
-// SetAddresses sets the host's addresses: ports bound to the unspecified address receive for these, and packets to other hosts
-// are left alone. Link-local addresses are those of this interface.
+// SetAddresses sets the host's addresses. Ports at the unspecified address receive packets to these, and packets to
+// other hosts go to the kernel. Link-local addresses are those of this interface.
 func (i *Interface) SetAddresses(addrs []netip.Addr) error {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -288,7 +292,7 @@ func (i *Interface) SetAddresses(addrs []netip.Addr) error {
 	return errors.Join(errs...)
 }
 
-// localAddresses returns the host's addresses; of link-local ones only those of one interface.
+// localAddresses returns the host's addresses. Of the link-local ones it returns only those of one interface.
 func localAddresses(ifindex int) ([]netip.Addr, error) {
 	ifs, err := net.Interfaces()
 	if err != nil {
@@ -315,7 +319,8 @@ func localAddresses(ifindex int) ([]netip.Addr, error) {
 	return all, nil
 }
 
-// keysFor returns the keys of a port. An unspecified IPv6 address stands for IPv4, too, as for a socket without IPV6_V6ONLY. Locked.
+// keysFor returns the keys of a port. An unspecified IPv6 address includes IPv4, as for a socket without IPV6_V6ONLY.
+// Locked.
 func (i *Interface) keysFor(p *Port) map[key]struct{} {
 	keys, at := map[key]struct{}{}, p.addr
 	if !at.Addr().IsUnspecified() {
@@ -330,7 +335,8 @@ func (i *Interface) keysFor(p *Port) map[key]struct{} {
 	return keys
 }
 
-// setKeys makes keys those of p: in the table before the map, so that packets that the program redirects find their port. With strict, all must be free. Locked.
+// setKeys sets the keys of p. It changes the table before the map, so that packets that the program redirects find
+// their port. With strict, all keys must be free. Locked.
 func (i *Interface) setKeys(p *Port, keys map[key]struct{}, strict bool) error {
 	table := maps.Clone(*i.table.Load())
 	for k := range p.keys {
@@ -364,10 +370,12 @@ func (i *Interface) setKeys(p *Port, keys map[key]struct{}, strict bool) error {
 	return nil
 }
 
-// Bind makes packets to an address and port come to a new Port. The caller has a socket bound there: it keeps the port number, and receives what the program
-// passes on (fragments, multicast, what came on queues that are not ours). An unspecified address stands for the host's addresses, ::, as for a socket without
-// IPV6_V6ONLY, for those of IPv4, too. Packets with VLAN tags come if they have the numbers of tags, the outer one first; untagged ones, and those that have tags
-// without a number, if there are none. Errors are *Error: AddressTaken, TooManyPorts; or those of opening descriptors.
+// Bind returns a Port that receives the packets to an address and port. The caller has a socket bound there. It keeps
+// the port number, and receives the packets that the program passes on (fragments, multicast, packets on other
+// queues). An unspecified address stands for the host's addresses; ::, as for a socket without IPV6_V6ONLY, includes
+// those of IPv4. The port receives packets whose VLAN tags have the numbers of tags, the outer one first. Without
+// tags it receives packets without tags, and those whose tags have no number. Errors are *Error (AddressTaken,
+// TooManyPorts), or those of opening descriptors.
 func (i *Interface) Bind(at netip.AddrPort, tags ...frame.Tag) (*Port, error) {
 	if len(tags) > frame.TagsMax || !at.IsValid() || at.Port() == 0 || at.Addr().IsMulticast() {
 		return nil, fmt.Errorf("AF_XDP on %s: %v is no address to bind to", i.name, at)
@@ -393,8 +401,8 @@ func (i *Interface) Bind(at netip.AddrPort, tags ...frame.Tag) (*Port, error) {
 	return p, nil
 }
 
-// Err is nil, or unix.ENETDOWN, once, after the interface was removed. The kernel does not make FD readable then (net/xdp/xsk.c, xsk_poll):
-// ask when Flush fails, or when rtnetlink(7) says that the link is gone.
+// Err returns unix.ENETDOWN once after the interface was removed, otherwise nil. The kernel does not make FD readable
+// then (net/xdp/xsk.c, xsk_poll). So call Err when Flush fails, or when rtnetlink(7) reports that the link is gone.
 func (i *Interface) Err() error {
 	for _, q := range i.queues {
 		if err := netx.SocketError(q.s.fd); err != nil {

@@ -13,7 +13,7 @@ import (
 	"gofabric/internal/xdp/frame"
 )
 
-// playedQueue is a queue whose kernel the test plays, and a port of it.
+// playedQueue returns a queue and a port of it. The test acts as the kernel.
 func playedQueue(t *testing.T, rxFrames int) (q *queue, p *Port, rx, fill *kernelSide) {
 	t.Helper()
 	c := Config{Queues: 1, ChunkSize: 2048, RxFrames: rxFrames, TxFrames: 4}
@@ -34,7 +34,7 @@ func playedQueue(t *testing.T, rxFrames int) (q *queue, p *Port, rx, fill *kerne
 	return q, p, rx, fill
 }
 
-// receives shows a descriptor as the kernel does.
+// receives adds a descriptor to the receive ring, as the kernel does.
 func (k *kernelSide) receives(d unix.XDPDesc) {
 	n := k.word(ringAt.Producer)
 	b := k.place(n)
@@ -44,21 +44,23 @@ func (k *kernelSide) receives(d unix.XDPDesc) {
 	k.setWord(ringAt.Producer, n+1)
 }
 
-// TestWrongDescriptors: of what a kernel shows that is wrong nothing is handed out, and it is counted; the rest comes, and no chunk is lost or given to two.
+// TestWrongDescriptors: invalid descriptors from the kernel are counted, and none of them reaches the port. Valid
+// ones do. Each chunk goes back to the kernel exactly once.
 func TestWrongDescriptors(t *testing.T) {
 	const chunks = 32
 	q, p, rx, fill := playedQueue(t, chunks)
-	b := packet(t, &place{mac: frame.MAC{2, 0, 0, 0, 0, 1}}, &place{mac: frame.MAC{2, 0, 0, 0, 0, 2}}, netip.MustParseAddrPort("10.1.2.9:5"), live[0], []byte("text"))
+	b := packet(t, &place{mac: frame.MAC{2, 0, 0, 0, 0, 1}}, &place{mac: frame.MAC{2, 0, 0, 0, 0, 2}},
+		netip.MustParseAddrPort("10.1.2.9:5"), live[0], []byte("text"))
 	comes := func(chunk uint32) unix.XDPDesc {
 		copy(q.u.whole(chunk)[headroom:], b)
 		return unix.XDPDesc{Addr: q.u.address(chunk) + headroom, Len: uint32(len(b))}
 	}
 	rx.receives(comes(0))
 	for _, d := range []unix.XDPDesc{
-		comes(0), // the port has it
+		comes(0), // the port has this chunk
 		{Addr: uint64(len(q.u.mem)), Len: 64},
 		{Addr: 1<<64 - 1, Len: 64},
-		{Addr: q.u.address(chunks) + headroom, Len: 64}, // for transmitting
+		{Addr: q.u.address(chunks) + headroom, Len: 64}, // a chunk for transmitting
 		{Addr: q.u.address(1) + headroom, Len: 2048},
 	} {
 		rx.receives(d)
@@ -72,28 +74,29 @@ func TestWrongDescriptors(t *testing.T) {
 		rx.receives(d)
 	}
 	rx.receives(comes(31))
-	rx.receives(unix.XDPDesc{Addr: q.u.address(30), Len: 100, Options: unix.XDP_PKT_CONTD}) // the rest is still to come
+	// More of this packet would follow.
+	rx.receives(unix.XDPDesc{Addr: q.u.address(30), Len: 100, Options: unix.XDP_PKT_CONTD})
 	var f [64]Frame
 	n := q.receive(p, f[:])
 	if n != 3 || f[0].chunk != 0 || f[1].chunk != 2 || f[2].chunk != 31 {
 		t.Fatalf("%d frames: %+v", n, f[:n])
 	}
 	if got := q.in.count.invalid; got != 6 {
-		t.Errorf("%d packets count as wrong, want 6", got)
+		t.Errorf("%d packets count as invalid, want 6", got)
 	}
 	if taken := rx.word(ringAt.Consumer); taken != rx.word(ringAt.Producer)-1 {
-		t.Errorf("%d descriptors were taken", taken)
+		t.Errorf("%d descriptors were consumed", taken)
 	}
 	q.release(p, f[:n])
-	q.release(p, f[:n]) // once too often
+	q.release(p, f[:n]) // these chunks are free already
 	given := map[uint64]int{}
-	for n := uint32(chunks); n < fill.word(ringAt.Producer); n++ { // after those that were there at the beginning
+	for n := uint32(chunks); n < fill.word(ringAt.Producer); n++ { // after the chunks from the beginning
 		given[binary.NativeEndian.Uint64(fill.place(n))]++
 	}
 	for c := range uint32(chunks) {
 		want := 1
 		if c > 2+framesMax+1 && c < 31 {
-			want = 0 // never came
+			want = 0 // never received
 		}
 		if got := given[q.u.address(c)]; got != want {
 			t.Errorf("chunk %d was given back %d times, want %d", c, got, want)
@@ -101,7 +104,7 @@ func TestWrongDescriptors(t *testing.T) {
 	}
 }
 
-// TestKick: a flush says what the system did: took all, had no room, or refused.
+// TestKick: a flush reports what the system did. It took all packets, had no room, or refused.
 func TestKick(t *testing.T) {
 	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_DGRAM|unix.SOCK_NONBLOCK, 0)
 	must(t, err)
@@ -119,7 +122,7 @@ func TestKick(t *testing.T) {
 	if errno := s.kick(); errno != 0 {
 		t.Errorf("room: %v", errno)
 	}
-	for unix.Send(pair[0], nil, unix.MSG_DONTWAIT) == nil { // until there is none
+	for unix.Send(pair[0], nil, unix.MSG_DONTWAIT) == nil { // until the socket's buffer is full
 	}
 	if errno := s.kick(); errno != unix.EAGAIN {
 		t.Errorf("no room, and packets left: %v", errno)

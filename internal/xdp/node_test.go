@@ -18,7 +18,8 @@ import (
 	"gofabric/test/veth"
 )
 
-// nodeVar makes the test binary a process in a namespace that has eth9 and sends back what comes to a port: the namespace, the address and port.
+// nodeVar is set to a namespace with eth9, an address and a port. It makes the test binary a process there that
+// returns all packets for the port.
 const nodeVar = "GOFABRIC_XDP_NODE"
 
 func nodeMain() {
@@ -53,7 +54,7 @@ func nodeMain() {
 	}
 }
 
-// turn makes an IPv4 frame go back, without a UDP checksum: the one it came with may be unfinished.
+// turn exchanges source and destination of an IPv4 frame. It removes the UDP checksum, which may be unfinished.
 func turn(b []byte) {
 	swap := func(x, y, n int) {
 		for i := range n {
@@ -66,7 +67,7 @@ func turn(b []byte) {
 	b[etherLen+ip4Len+6], b[etherLen+ip4Len+7] = 0, 0
 }
 
-// numbers is those of the program's objects in the kernel.
+// numbers returns the IDs of the program's objects in the kernel.
 func (p *program) numbers() []string {
 	var all []string
 	for _, form := range []*ebpf.Program{p.prog, p.forms.linear} {
@@ -90,7 +91,7 @@ func (p *program) numbers() []string {
 	return all
 }
 
-// exists reports whether the kernel has an object.
+// exists reports whether the kernel has an object with that ID.
 func exists(number string) bool {
 	kind, n, _ := strings.Cut(number, ":")
 	var id uint32
@@ -111,7 +112,7 @@ func exists(number string) bool {
 	return err == nil
 }
 
-// node starts such a process and waits until it is ready. It gives the numbers of its objects.
+// node starts such a process, waits until it is ready, and returns the IDs of its objects.
 func node(t *testing.T, h *place, at netip.AddrPort) (*exec.Cmd, []string) {
 	t.Helper()
 	self, err := os.Executable()
@@ -133,7 +134,7 @@ func node(t *testing.T, h *place, at netip.AddrPort) (*exec.Cmd, []string) {
 	}
 	for _, n := range f[1:] {
 		if !exists(n) {
-			t.Fatalf("there is no %s", n)
+			t.Fatalf("the kernel has no object %s", n)
 		}
 	}
 	return c, f[1:]

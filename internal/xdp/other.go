@@ -2,8 +2,8 @@
 
 package xdp
 
-// Config is nothing here.
+// Config is empty on this system.
 type Config struct{}
 
-// Probe says that there is no AF_XDP here.
+// Probe returns an error: there is no AF_XDP on this system.
 func Probe(name string, _ Config) error { return &Error{Interface: name, Reason: OtherSystem} }

@@ -23,7 +23,7 @@ import (
 	"gofabric/test/need"
 )
 
-// echoed sends datagrams from a socket until one comes back.
+// echoed sends a datagram from a socket, and checks that it comes back.
 func echoed(t *testing.T, s *net.UDPConn, to netip.AddrPort) {
 	t.Helper()
 	buf := make([]byte, 100)
@@ -35,7 +35,8 @@ func echoed(t *testing.T, s *net.UDPConn, to netip.AddrPort) {
 	}
 }
 
-// TestOtherProcess: an interface has one process; when that is killed under load, nothing of it is left, and another process can have the interface.
+// TestOtherProcess: only one process can use an interface. If that process is killed under load, none of its objects
+// remain, and another process can use the interface.
 func TestOtherProcess(t *testing.T) {
 	a, b := places(t, 1, 1500)
 	at := netip.AddrPortFrom(a.v4, 7001)
@@ -46,13 +47,14 @@ func TestOtherProcess(t *testing.T) {
 	a.Enter()
 	_, err := Open("eth9", Config{})
 	var e *Error
-	if !errors.As(err, &e) || e.Reason != OtherOwner || e.Interface != "eth9" || !strings.Contains(err.Error(), e.Reason.Hint()) {
+	if !errors.As(err, &e) || e.Reason != OtherOwner || e.Interface != "eth9" ||
+		!strings.Contains(err.Error(), e.Reason.Hint()) {
 		t.Errorf("the interface of another process: %v", err)
 	}
 	if err := Probe("eth9", Config{}); !errors.Is(err, OtherOwner) {
 		t.Errorf("the interface of another process: %v", err)
 	}
-	echoed(t, s, at) // it was not disturbed
+	echoed(t, s, at) // the other process still works
 
 	stop, flooded := make(chan struct{}), make(chan struct{})
 	flood := listen(t, b, netip.AddrPortFrom(b.v4, 7009))
@@ -85,7 +87,7 @@ func TestOtherProcess(t *testing.T) {
 	close(stop)
 	<-flooded
 
-	plain := listen(t, a, at) // the kernel has the traffic
+	plain := listen(t, a, at) // the kernel gets the packets now
 	_, err = s.WriteToUDPAddrPort([]byte("plain"), at)
 	must(t, err)
 	for {
@@ -113,13 +115,14 @@ func TestOtherProcess(t *testing.T) {
 	}
 }
 
-// TestOtherProgram: a program that is there already stays.
+// TestOtherProgram: Open does not replace an XDP program of another owner.
 func TestOtherProgram(t *testing.T) {
 	a, _ := places(t, 1, 1500)
 	a.Enter()
 	ifc, err := net.InterfaceByName("eth9")
 	must(t, err)
-	prog, err := ebpf.NewProgram(&ebpf.ProgramSpec{Name: "another", Type: ebpf.XDP, Instructions: asm.Instructions{asm.Mov.Imm(asm.R0, xdpPass), asm.Return()}})
+	prog, err := ebpf.NewProgram(&ebpf.ProgramSpec{Name: "another", Type: ebpf.XDP,
+		Instructions: asm.Instructions{asm.Mov.Imm(asm.R0, xdpPass), asm.Return()}})
 	must(t, err)
 	defer prog.Close()
 	for _, flags := range []link.XDPAttachFlags{link.XDPDriverMode, link.XDPGenericMode} {
@@ -144,14 +147,15 @@ func TestOtherProgram(t *testing.T) {
 	}
 }
 
-// TestOtherTraffic: TCP and UDP of others pass untouched in both directions while a port has a flood of packets.
+// TestOtherTraffic: TCP and UDP traffic of other sockets is not affected in either direction while a port gets a
+// flood of packets.
 func TestOtherTraffic(t *testing.T) {
 	a, b := places(t, 1, 1500)
 	at, from := netip.AddrPortFrom(a.v4, 7001), netip.AddrPortFrom(b.v4, 7000)
 	_, p := openPort(t, a, Config{}, at)
 	_, q := openPort(t, b, Config{}, from)
 	a.Enter()
-	l, err := net.ListenTCP("tcp", net.TCPAddrFromAddrPort(at)) // the same number, for TCP
+	l, err := net.ListenTCP("tcp", net.TCPAddrFromAddrPort(at)) // the same port number, for TCP
 	must(t, err)
 	defer l.Close()
 	b.Enter()
@@ -175,7 +179,7 @@ func TestOtherTraffic(t *testing.T) {
 			got := make([]byte, len(data))
 			_, err := io.ReadFull(ends[1], got)
 			if err == nil && sha256.Sum256(got) != want {
-				err = errors.New("other bytes came")
+				err = errors.New("the received bytes differ")
 			}
 			done <- err
 		}()
@@ -197,7 +201,8 @@ func TestOtherTraffic(t *testing.T) {
 			runtime.Gosched()
 		}
 		if flooded%64 == 0 {
-			_, err := y.WriteToUDPAddrPort([]byte("six"), netip.AddrPortFrom(a.v6, 7004)) // no socket there
+			// There is no socket at this port.
+			_, err := y.WriteToUDPAddrPort([]byte("six"), netip.AddrPortFrom(a.v6, 7004))
 			must(t, err)
 			z := netip.AddrPortFrom(b.v4, 7000)
 			_, err = x.WriteToUDPAddrPort([]byte("to the port"), z)
@@ -222,7 +227,8 @@ func TestOtherTraffic(t *testing.T) {
 	}
 }
 
-// TestDownAndGone: an interface that is down sends no more and goes on when it is up; one that is removed says so, and is closed like any.
+// TestDownAndGone: an interface that is down sends nothing, and continues when it is up. After an interface was
+// removed, calls return an error, and it can be closed as usual.
 func TestDownAndGone(t *testing.T) {
 	a, b := places(t, 1, 1500)
 	from, to := netip.AddrPortFrom(a.v4, 7001), netip.AddrPortFrom(b.v4, 7002)
@@ -248,7 +254,8 @@ func TestDownAndGone(t *testing.T) {
 		t.Errorf("down: %v", err)
 	}
 	a.IP("link", "set", "eth9", "up")
-	a.IP("neigh", "replace", b.v4.String(), "lladdr", net.HardwareAddr(b.mac[:]).String(), "dev", "eth9", "nud", "permanent")
+	a.IP("neigh", "replace", b.v4.String(), "lladdr", net.HardwareAddr(b.mac[:]).String(), "dev", "eth9", "nud",
+		"permanent")
 	if errno := send("up"); errno != 0 {
 		t.Errorf("up: %v", errno)
 	}
@@ -268,15 +275,16 @@ func TestDownAndGone(t *testing.T) {
 	if errno := send("gone"); errno != unix.ENETDOWN && errno != unix.ENXIO {
 		t.Errorf("gone: %v", errno)
 	}
-	if errno := p.SendPacket(packet(t, a, b, from, to, []byte("gone"))); !p.HasPacketSocket() || errno != unix.ENXIO && errno != unix.ENODEV && errno != unix.ENETDOWN {
-		t.Errorf("gone, past the rings: %v", errno)
+	if errno := p.SendPacket(packet(t, a, b, from, to, []byte("gone"))); !p.HasPacketSocket() || errno != unix.ENXIO &&
+		errno != unix.ENODEV && errno != unix.ENETDOWN {
+		t.Errorf("gone, with the packet socket: %v", errno)
 	}
 	if p.Receive(make([]Frame, 1)) != 0 {
-		t.Error("packets from nowhere")
+		t.Error("packets from an interface that was removed")
 	}
 }
 
-// TestReasons: each thing that may be missing is named.
+// TestReasons: the error names what is missing.
 func TestReasons(t *testing.T) {
 	a, _ := places(t, 1, 1500)
 	a.Enter()
@@ -308,7 +316,8 @@ func TestReasons(t *testing.T) {
 	a.IP("link", "set", "tun9", "up")
 	check("tun", open("tun9", Config{}), NotEthernet)
 	check("tun", Probe("tun9", Config{}), NotEthernet)
-	for _, c := range []Config{{RxFrames: 3}, {TxFrames: -1}, {ChunkSize: 1024}, {ChunkSize: 8192}, {Queues: -1}, {MaxPorts: -1}, {RxFrames: 1 << 20}} {
+	for _, c := range []Config{{RxFrames: 3}, {TxFrames: -1}, {ChunkSize: 1024}, {ChunkSize: 8192}, {Queues: -1},
+		{MaxPorts: -1}, {RxFrames: 1 << 20}} {
 		if open("eth9", c) == nil {
 			t.Errorf("%+v is taken", c)
 		}
@@ -339,7 +348,7 @@ func TestReasons(t *testing.T) {
 	check("down", Probe("eth9", Config{}), InterfaceDown)
 }
 
-// TestWithoutPrivilege takes capabilities from this thread, which ends with the test.
+// TestWithoutPrivilege removes capabilities from its thread, which ends with the test.
 func TestWithoutPrivilege(t *testing.T) {
 	need.Root(t, "loading XDP programs")
 	for _, c := range []struct {
@@ -354,7 +363,7 @@ func TestWithoutPrivilege(t *testing.T) {
 		done := make(chan struct{})
 		go func() {
 			defer close(done)
-			runtime.LockOSThread() // and never unlock: the thread is of no more use
+			runtime.LockOSThread() // never unlocked: the runtime ends the thread with the goroutine
 			if c.want == NoMemlock {
 				var lim unix.Rlimit
 				must(t, unix.Getrlimit(unix.RLIMIT_MEMLOCK, &lim))

@@ -15,7 +15,8 @@ import (
 	"gofabric/test/need"
 )
 
-// TestPacketSocket: a packet that goes past the rings comes as others do, to a port and to a socket; where the interface is down it does not leave.
+// TestPacketSocket: packets from the packet socket reach ports and sockets like others. While the interface is down,
+// sending fails.
 func TestPacketSocket(t *testing.T) {
 	for _, mode := range []Mode{Driver, Generic} {
 		a, b := places(t, 1, 1500)
@@ -28,7 +29,7 @@ func TestPacketSocket(t *testing.T) {
 		send := func(to netip.AddrPort, text string) unix.Errno {
 			return p.SendPacket(packet(t, a, b, from, to, []byte(text)))
 		}
-		for n := range 3000 { // more than there are chunks for transmitting: none is used
+		for n := range 3000 { // more than there are chunks for transmitting: packets use none
 			text := fmt.Sprint("packet ", n)
 			if errno := send(at, text); errno != 0 {
 				t.Fatal(errno)
@@ -55,7 +56,7 @@ func TestPacketSocket(t *testing.T) {
 			t.Fatal(err)
 		}
 		if n, errno := netx.Recv(p.i.packets.fd, buf); errno != unix.EAGAIN {
-			t.Errorf("the packet socket hears %d bytes, %v", n, errno)
+			t.Errorf("the packet socket receives %d bytes, %v", n, errno)
 		}
 		a.IP("link", "set", "eth9", "down")
 		if errno := send(at, "down"); errno != unix.ENETDOWN {
@@ -69,7 +70,8 @@ func TestPacketSocket(t *testing.T) {
 	}
 }
 
-// TestNoPacketSocket: there is no packet socket where it is not wanted, or where packets might overtake each other in several queues.
+// TestNoPacketSocket: there is no packet socket if it is switched off, or if packets could overtake each other
+// because there are several queues.
 func TestNoPacketSocket(t *testing.T) {
 	a, b := places(t, 1, 1500)
 	c, _ := places(t, 2, 1500)
@@ -81,24 +83,25 @@ func TestNoPacketSocket(t *testing.T) {
 	for _, w := range []struct {
 		h   *place
 		c   Config
-		why string // there is none
+		why string // reason why there is none
 	}{
 		{a, Config{Mode: Generic, NoPacketSocket: true}, "switched off"},
 		{b, Config{Mode: Generic}, ""},
 		{c, Config{Mode: Driver, Queues: 1}, "the interface has 2 queues"},
-		{d, Config{Mode: Generic}, "the interface has 2 queues"}, // one to receive on
+		{d, Config{Mode: Generic}, "the interface has 2 queues"}, // only one of them receives
 	} {
 		w.h.Enter()
 		before, err := Inspect("eth9", w.c)
 		must(t, err)
 		i, p := openPort(t, w.h, w.c, netip.AddrPortFrom(w.h.v4, 7001))
-		after, err := Inspect("eth9", Config{Mode: Auto}) // it is open: nothing can be wished for
+		after, err := Inspect("eth9", Config{Mode: Auto}) // the interface is open, so its settings are fixed
 		must(t, err)
 		if p.HasPacketSocket() != (w.why == "") {
-			t.Errorf("a packet socket: %v; why not: %q", p.HasPacketSocket(), w.why)
+			t.Errorf("has a packet socket: %v; expected reason against it: %q", p.HasPacketSocket(), w.why)
 		}
 		for _, got := range []Usage{before, after, i.Usage()} {
-			if says := got.PacketSocket; (says == nil) != p.HasPacketSocket() || says != nil && !strings.Contains(says.Error(), w.why) || got.Mode != w.c.Mode {
+			if says := got.PacketSocket; (says == nil) != p.HasPacketSocket() || says != nil &&
+				!strings.Contains(says.Error(), w.why) || got.Mode != w.c.Mode {
 				t.Errorf("%+v, want %q", got, w.why)
 			}
 		}
@@ -108,15 +111,17 @@ func TestNoPacketSocket(t *testing.T) {
 	}
 }
 
-// TestPacketSocketOrder: a packet that leaves alone passes by the interface's queueing discipline, as those in the ring do, so that the two keep their order.
+// TestPacketSocketOrder: packets of the packet socket bypass the interface's queueing discipline, as packets in the
+// ring do. So the two keep their order.
 func TestPacketSocketOrder(t *testing.T) {
 	need.Programs(t, "iproute2", "tc")
 	a, b := places(t, 1, 1500)
 	at, from := netip.AddrPortFrom(b.v4, 7000), netip.AddrPortFrom(a.v4, 7001)
 	_, p := openPort(t, a, Config{Mode: Generic}, from)
 	plain, in := listen(t, a, netip.AddrPortFrom(a.v4, 7002)), listen(t, b, at)
-	if out, err := a.Command("tc", "qdisc", "replace", "dev", "eth9", "root", "blackhole").CombinedOutput(); err != nil {
-		need.Missing(t, "no queueing discipline that drops all: %v: %s", err, out)
+	if out, err := a.Command("tc", "qdisc", "replace", "dev", "eth9", "root",
+		"blackhole").CombinedOutput(); err != nil {
+		need.Missing(t, "no queueing discipline that drops all packets: %v: %s", err, out)
 	}
 	_, err := plain.WriteToUDPAddrPort([]byte("dropped"), at)
 	must(t, err)

@@ -14,30 +14,31 @@ import (
 	"gofabric/internal/xdp/frame"
 )
 
-// Frame is a packet or, if More is set in the one before it, the next part of one, in memory shared with the kernel. It is the holder's until it is given
-// back.
+// Frame is a packet, or the next part of one if More is set in the frame before it, in memory shared with the kernel.
+// Its holder owns it until the holder gives it back.
 type Frame struct {
-	// Data is what came, from the Ethernet header on; of a frame to transmit, room for that. What is to be transmitted is set by slicing: Data = Data[:n] or
-	// Data[from:n].
+	// Data has the received bytes from the Ethernet header on. In a frame to transmit it is room for them; the caller
+	// sets the part to transmit by slicing: Data = Data[:n] or Data[from:n].
 	Data []byte
-	// More says that the packet goes on in the next frame.
+	// More means that the packet continues in the next frame.
 	More  bool
 	chunk uint32
 }
 
-// Port is a live destination: an address and port for which packets come to this process past the kernel's stack. One goroutine at a time uses a Port; those
-// of different ports do not disturb each other. Nothing here waits, and nothing but Close allocates.
+// Port is a live destination: an address and port whose packets come to this process past the kernel's stack. One
+// goroutine at a time may use a Port. Different ports may be used at the same time. No method waits, and none except
+// Close allocates.
 type Port struct {
 	i        *Interface
 	addr     netip.AddrPort
 	tags     []frame.Tag
 	keys     map[key]struct{} // guarded by i.mu
 	tx       *queue
-	backlogs []backlog // for each queue; guarded by the queue's lock
+	backlogs []backlog // one for each queue; guarded by the queue's lock
 	notifier *netx.Notifier
 	epoll    netx.FD
-	start    int         // the queue that Receive begins with
-	notified atomic.Bool // notifier was signalled, or will be, for what is in the backlogs
+	start    int         // the first queue for Receive
+	notified atomic.Bool // notifier was or will be signalled for packets in the backlogs
 	watched  atomic.Bool
 	passive  bool    // see SetPassive
 	socket   netx.FD // see WatchSocket
@@ -46,7 +47,8 @@ type Port struct {
 	ended    bool
 }
 
-// openEpoll opens the descriptor that FD returns: an epoll set of the notifier, which other ports signal, and, while the port is watched, of the AF_XDP sockets.
+// openEpoll opens the descriptor of FD: an epoll set with the notifier, which other ports signal, and, while the port
+// is watched, with the AF_XDP sockets.
 func (p *Port) openEpoll() error {
 	p.epoll, p.socket = netx.NoFD, netx.NoFD
 	var err error
@@ -71,12 +73,14 @@ func (p *Port) closeEpoll() {
 	}
 }
 
-// FD becomes readable, while the port is watched, when Receive may find something. At times it finds nothing: packets of other ports make FD readable, too, until
-// they are received. The descriptor stays the port's; do not read from it.
+// FD returns a descriptor that becomes readable, while the port is watched, when Receive may find packets. Sometimes
+// Receive finds none, because packets of other ports make FD readable, too, until they are received. The port owns
+// the descriptor; do not read from it.
 func (p *Port) FD() netx.FD { return p.epoll }
 
-// Watch begins or ends making FD readable. A new port is watched. A caller that polls Receive without pause needs no FD, and the wakeup takes the kernel a tenth of its
-// time for a packet, which the sender pays. What waits already makes FD readable at once. After an error, of epoll_ctl(2), nothing has changed.
+// Watch switches FD on or off. It is on for a new port. A caller that polls Receive all the time needs no FD. The
+// wakeup costs the kernel a tenth of its time for a packet, in the sender. Packets that wait already make FD readable
+// at once. After an error of epoll_ctl(2) nothing has changed.
 func (p *Port) Watch(on bool) error {
 	if on == p.watched.Load() {
 		return nil
@@ -107,9 +111,10 @@ func (p *Port) Watch(on bool) error {
 	return nil
 }
 
-// SetPassive begins or ends leaving the AF_XDP sockets to other ports: while it lasts, FD becomes readable only when another port's Receive finds packets of this one.
-// Of ports that one poller watches, one is enough to watch the sockets, and the kernel bounds how many epoll sets may watch a descriptor, directly or nested
-// (fs/eventpoll.c, path_limits: 10 to 100, by depth). After an error, of epoll_ctl(2), nothing has changed.
+// SetPassive switches passive mode, in which the port does not watch the AF_XDP sockets. FD then becomes readable
+// only when another port's Receive finds packets of this one. If one poller watches several ports, one of them is
+// enough to watch the sockets. The kernel limits how many epoll sets may watch a descriptor, directly or nested
+// (fs/eventpoll.c, path_limits: 10 to 100, by depth). After an error of epoll_ctl(2) nothing has changed.
 func (p *Port) SetPassive(on bool) error {
 	if on == p.passive {
 		return nil
@@ -125,8 +130,8 @@ func (p *Port) SetPassive(on bool) error {
 	return nil
 }
 
-// WatchSocket makes FD readable, while the port is watched, also when fd has one of events (epoll_ctl(2)), until fd is closed. Another call, for the same fd, changes the
-// events. After an error, of epoll_ctl(2), nothing has changed.
+// WatchSocket makes FD readable, while the port is watched, also when fd has one of events (epoll_ctl(2)), until fd
+// is closed. Another call for the same fd changes the events. After an error of epoll_ctl(2) nothing has changed.
 func (p *Port) WatchSocket(fd netx.FD, events uint32) error {
 	if p.watched.Load() {
 		if err := p.epollAdd(fd, events); err != nil {
@@ -175,19 +180,20 @@ func (p *Port) unwatchQueues(n int) {
 	}
 }
 
-// Interface is where the port is.
+// Interface returns the interface of the port.
 func (p *Port) Interface() *Interface { return p.i }
 
-// Addr is what Bind was given.
+// Addr returns the address of Bind.
 func (p *Port) Addr() netip.AddrPort { return p.addr }
 
-// Receive fills f with packets that came, whole ones only, and returns how many frames that are; len(f) must be at least MaxFrames. The frames are the caller's
-// until Release; while many are held, the kernel drops packets. Packets are as they came: their destination is this port's, nothing else is checked.
+// Receive fills f with received packets, whole ones only, and returns the number of frames. len(f) must be at least
+// MaxFrames. The caller owns the frames until Release. The kernel drops packets while too many frames are held. Only
+// the destination of packets has been checked: it is this port.
 func (p *Port) Receive(f []Frame) (n int) {
 	notified := p.notified.Load()
 	if notified {
 		p.notifier.Reset()
-		p.notified.Store(false) // a port that appends to a backlog from now on signals again
+		p.notified.Store(false) // a port that appends to a backlog after this signals again
 	}
 	queues, left := p.i.queues, false
 	for k := range queues {
@@ -209,7 +215,7 @@ func (p *Port) Receive(f []Frame) (n int) {
 	return n
 }
 
-// poll polls the driver, and receives what has come.
+// poll polls the driver, and receives packets.
 func (p *Port) poll(f []Frame) (n int) {
 	for _, q := range p.i.queues {
 		sysKickReceive(q.s.fd)
@@ -220,15 +226,15 @@ func (p *Port) poll(f []Frame) (n int) {
 	return n
 }
 
-// notify makes FD readable if the port is watched: there is something in a backlog.
+// notify makes FD readable if the port is watched, because there are packets in a backlog.
 func (p *Port) notify() {
-	// Watch reads the backlogs after it has set watched: one of the two sees what the other did.
+	// Watch reads the backlogs after it has set watched. So one of the two sees the other's change.
 	if p.watched.Load() && !p.notified.Swap(true) {
 		p.notifier.Signal()
 	}
 }
 
-// Release gives received frames back. Their Data may not be used any more, and is nil.
+// Release gives received frames back. It sets their Data to nil; the caller must not use it any more.
 func (p *Port) Release(f []Frame) {
 	for len(f) > 0 {
 		q := int(f[0].chunk / p.i.u.perQueue)
@@ -236,38 +242,42 @@ func (p *Port) Release(f []Frame) {
 		if q < len(p.i.queues) {
 			n = p.i.queues[q].release(p, f)
 		}
-		f = f[max(n, 1):] // a frame that was not received is left alone
+		f = f[max(n, 1):] // a frame that was not received is skipped
 	}
 }
 
-// Reserve fills f with empty frames of Interface.Chunk bytes to transmit, and returns how many there were. If there are none, those under way come back as the
-// system transmits them: try again later. What is reserved is submitted or discarded.
+// Reserve fills f with empty frames of Interface.Chunk bytes to transmit, and returns their number. If there are
+// none, try again later: frames become free when the system has transmitted them. The caller must submit or discard
+// them.
 func (p *Port) Reserve(f []Frame) int { return p.tx.reserve(p, f) }
 
 // Discard gives reserved frames back unused.
 func (p *Port) Discard(f []Frame) { p.tx.discard(p, f) }
 
-// Submit hands over reserved frames for transmitting, all of them or none. EINVAL: a frame is empty, is not this port's, has other memory than it had, or is a
-// part of a packet (More) though the last of f or though the interface takes none of several (MultiBuffer). They leave with Flush.
+// Submit queues reserved frames for transmitting, all of them or none. They leave with Flush. It returns EINVAL if a
+// frame is empty, does not belong to this port, or has other memory than it had. It also does if a frame has More and
+// is the last of f, or the interface does not support packets of several frames (MultiBuffer).
 func (p *Port) Submit(f []Frame) unix.Errno { return p.tx.submit(p, f) }
 
-// Flush transmits what was submitted. EAGAIN: the system has no room for some of it; it waits for the next Flush. ENETDOWN and ENXIO: the interface is down,
-// or gone; what was submitted goes when it is up again.
+// Flush transmits the submitted frames. EAGAIN: the system has no room for some of them, which wait for the next
+// Flush. ENETDOWN and ENXIO: the interface is down, or was removed; the frames leave when it is up again.
 func (p *Port) Flush() unix.Errno { return p.tx.s.kick() }
 
-// Lost is how many packets of this port were dropped because its backlog was full. The kernel's losses are in Interface.Stats.
+// Lost returns the number of packets of this port that were dropped because its backlog was full. Interface.Stats has
+// the kernel's losses.
 func (p *Port) Lost() uint64 { return p.lost.Load() }
 
-// Stop leaves packets that are still to come to the kernel's stack. Those that came before can be received until Close. Errors are those of bpf(2).
+// Stop makes the program pass further packets to the kernel's stack. Packets from before can be received until Close.
+// Errors are those of bpf(2).
 func (p *Port) Stop() error {
 	p.i.mu.Lock()
 	defer p.i.mu.Unlock()
 	var errs []error
-	for k := range p.keys { // the table keeps them: it says whose the packets are
+	for k := range p.keys { // the table keeps them: earlier packets need it
 		errs = append(errs, p.i.prog.deletePort(k))
 	}
-	// A processor may be redirecting a packet whose key it looked up before. Wait until none is (membarrier(2), which calls synchronize_rcu); where the kernel has no
-	// such call, that packet is lost.
+	// A processor may be redirecting a packet whose key it has looked up before. This waits until none is
+	// (membarrier(2), which calls synchronize_rcu). If the kernel has no such call, that packet is lost.
 	unix.Syscall(unix.SYS_MEMBARRIER, membarrierGlobal, 0, 0)
 	return errors.Join(errs...)
 }
@@ -286,7 +296,8 @@ func (p *Port) Resume() error {
 // membarrierGlobal is MEMBARRIER_CMD_GLOBAL.
 const membarrierGlobal = 1
 
-// Empty reports whether there is nothing to receive. It is false while packets wait that may be another port's, or that another port may append to a backlog now.
+// Empty reports whether there is nothing to receive. It is false while there are packets that may belong to another
+// port, or that another port may append to a backlog now.
 func (p *Port) Empty() bool {
 	for _, q := range p.i.queues {
 		if !q.empty(p) {
@@ -296,7 +307,8 @@ func (p *Port) Empty() bool {
 	return true
 }
 
-// Close ends the port. Frames that it holds are gone with it; what was submitted may still be transmitted. Packets to it go to the kernel's stack again.
+// Close closes the port. The frames that it holds become invalid, and submitted ones may still be transmitted.
+// Packets to it go to the kernel's stack again.
 func (p *Port) Close() error {
 	if p.ended {
 		return nil
@@ -314,8 +326,9 @@ func (p *Port) Close() error {
 	return err
 }
 
-// destination reads where a packet goes, as the program does: Ethernet, up to two VLAN tags, IPv4 without options or IPv6 without extension headers, UDP. Here
-// it need not check more than that nothing is read beyond the end.
+// destination reads the destination of a packet, as the program does: Ethernet, up to two VLAN tags, IPv4 without
+// options or IPv6 without extension headers, UDP. The only necessary check here is that it does not read beyond the
+// end.
 func destination(b []byte) (k key, ok bool) {
 	for tags := 0; tags < 2 && len(b) >= etherLen+tagLen && (vlan(b) == etherVLAN || vlan(b) == etherQinQ); tags++ {
 		k.setVLAN(tags, vlan(b), binary.BigEndian.Uint16(b[etherLen:]))
@@ -342,5 +355,5 @@ func destination(b []byte) (k key, ok bool) {
 	return k, true
 }
 
-// vlan is the Ethernet type.
+// vlan returns the Ethernet type.
 func vlan(b []byte) uint16 { return binary.BigEndian.Uint16(b[12:]) }

@@ -15,7 +15,7 @@ import (
 	"gofabric/internal/xdp/frame"
 )
 
-// readable reports whether a port's descriptor is, now.
+// readable reports whether a port's descriptor is readable now.
 func readable(t *testing.T, p *Port) bool {
 	t.Helper()
 	n, err := unix.Poll([]unix.PollFd{{Fd: int32(p.FD()), Events: unix.POLLIN}}, 0)
@@ -23,7 +23,7 @@ func readable(t *testing.T, p *Port) bool {
 	return n == 1
 }
 
-// until calls f until it is true.
+// until calls f until it returns true.
 func until(t testing.TB, what string, f func() bool) {
 	t.Helper()
 	for end := time.Now().Add(patience); !f(); runtime.Gosched() {
@@ -33,10 +33,10 @@ func until(t testing.TB, what string, f func() bool) {
 	}
 }
 
-// arrived is how many descriptors a queue's receive ring holds.
+// arrived returns the number of descriptors in a queue's receive ring.
 func arrived(q *queue) int { return int(*q.s.rx.producer - *q.s.rx.consumer) }
 
-// TestTwoPorts: each of two ports receives its own packets, in order, whichever reads the ring.
+// TestTwoPorts: each of two ports receives its own packets in order. It does not matter which of them reads the ring.
 func TestTwoPorts(t *testing.T) {
 	a, b := places(t, 1, 1500)
 	at := []netip.AddrPort{netip.AddrPortFrom(a.v4, 7001), netip.AddrPortFrom(a.v4, 7002)}
@@ -86,24 +86,24 @@ func TestTwoPorts(t *testing.T) {
 	must(t, o.Watch(false))
 	send()
 	if readable(t, o) {
-		t.Error("readable though it is not watched")
+		t.Error("readable although it is not watched")
 	}
 	check(p, 0)
 	must(t, o.Watch(true))
 	if !readable(t, o) {
-		t.Error("what was found before Watch is not told")
+		t.Error("not readable, although packets were found before Watch")
 	}
 	check(o, 1)
 	if readable(t, o) {
-		t.Error("readable though there is nothing")
+		t.Error("readable without packets")
 	}
 	send()
 	if !readable(t, o) {
-		t.Error("what is in the ring is not told")
+		t.Error("not readable, although there are packets in the ring")
 	}
 	check(p, 0)
 	if !readable(t, o) {
-		t.Error("what was found by another port is not told")
+		t.Error("not readable, although another port has found packets")
 	}
 	var f [4]Frame
 	if n := o.Receive(f[:]); n != 4 || !readable(t, o) {
@@ -112,9 +112,9 @@ func TestTwoPorts(t *testing.T) {
 	o.Release(f[:])
 	must(t, o.Watch(false))
 	if o.Receive(f[:]) != 4 {
-		t.Error("no packets though some are left")
+		t.Error("no packets, although some are left")
 	}
-	// What is held and inBacklog goes with its port.
+	// The frames in the backlog of a port are freed when it closes.
 	must(t, o.Close())
 	if q := i.queues[0]; q.in.out != 0 {
 		t.Errorf("%d chunks are still out", q.in.out)
@@ -124,7 +124,7 @@ func TestTwoPorts(t *testing.T) {
 	}
 }
 
-// TestNeglected: a port that does not come for its packets loses some, and the others none.
+// TestNeglected: a port that does not receive its packets loses some of them. Other ports lose none.
 func TestNeglected(t *testing.T) {
 	a, b := places(t, 1, 1500)
 	at := []netip.AddrPort{netip.AddrPortFrom(a.v4, 7001), netip.AddrPortFrom(a.v4, 7002)}
@@ -156,7 +156,8 @@ func TestNeglected(t *testing.T) {
 	}
 }
 
-// TestExhaustion: packets beyond the frames there are get lost and are counted; when frames are released, it goes on.
+// TestExhaustion: packets are lost and counted if there are no free frames. Receiving continues when frames are
+// released.
 func TestExhaustion(t *testing.T) {
 	for _, mode := range []Mode{Driver, Generic} {
 		a, b := places(t, 1, 1500)
@@ -167,7 +168,7 @@ func TestExhaustion(t *testing.T) {
 			_, err := s.WriteToUDPAddrPort([]byte{byte(n)}, at)
 			must(t, err)
 		}
-		until(t, "loss of what is too much", func() bool {
+		until(t, "the loss of packets without a frame", func() bool {
 			st, err := i.Stats()
 			must(t, err)
 			return st.NoFrame == 36 && st.Dropped == 0 && arrived(i.queues[0]) == 64
@@ -177,7 +178,7 @@ func TestExhaustion(t *testing.T) {
 		if n != 64 || payloadOf(t, f[63].Data)[0] != 63 {
 			t.Fatalf("%v: %d packets", mode, n)
 		}
-		_, err := s.WriteToUDPAddrPort([]byte{200}, at) // no chunk in the kernel's hands
+		_, err := s.WriteToUDPAddrPort([]byte{200}, at) // the kernel has no chunk
 		must(t, err)
 		until(t, "one more loss", func() bool { st, _ := i.Stats(); return st.NoFrame == 37 })
 		p.Release(f[:n])
@@ -222,7 +223,8 @@ func TestExhaustion(t *testing.T) {
 	}
 }
 
-// TestUnspecified: a port at the unspecified address receives for the host's addresses, as they change, and for no others.
+// TestUnspecified: a port at the unspecified address receives packets for the host's present addresses, and for no
+// others.
 func TestUnspecified(t *testing.T) {
 	a, b := places(t, 1, 1500)
 	for _, any := range []netip.Addr{netip.IPv4Unspecified(), netip.IPv6Unspecified()} {
@@ -238,7 +240,8 @@ func TestUnspecified(t *testing.T) {
 				from = netip.AddrPortFrom(b.v6, 7000)
 			}
 			put(t, q, packet(t, b, a, from, netip.AddrPortFrom(to, 7001), []byte{1}))
-			put(t, q, packet(t, b, a, netip.AddrPortFrom(b.v4, 7000), netip.AddrPortFrom(a.v4, 7001), []byte{2})) // comes in any case
+			// This packet arrives in any case.
+			put(t, q, packet(t, b, a, netip.AddrPortFrom(b.v4, 7000), netip.AddrPortFrom(a.v4, 7001), []byte{2}))
 			want2 := []byte{2}
 			if want {
 				want2 = []byte{1, 2}
@@ -267,7 +270,7 @@ func TestUnspecified(t *testing.T) {
 	}
 }
 
-// TestVLAN: each port gets what is in its VLAN, with the tags, and what is in none of them is the kernel's.
+// TestVLAN: each port receives the packets of its VLAN, with their tags. Packets of other VLANs go to the kernel.
 func TestVLAN(t *testing.T) {
 	c7, s8 := frame.Tag{Proto: frame.TagC, TCI: 7}, frame.Tag{Proto: frame.TagS, TCI: 8}
 	for _, mode := range []Mode{Driver, Generic} {
@@ -286,7 +289,7 @@ func TestVLAN(t *testing.T) {
 			in[n+1].p = p
 		}
 		for n, x := range in {
-			put(t, q, packet(t, b, a, from, to, pattern(64, 5), frame.Tag{Proto: frame.TagC, TCI: 70})) // of no port
+			put(t, q, packet(t, b, a, from, to, pattern(64, 5), frame.Tag{Proto: frame.TagC, TCI: 70})) // for no port
 			put(t, q, packet(t, b, a, from, to, pattern(64, 5), s8))
 			b := packet(t, b, a, from, to, pattern(64, byte(n)), x.tags...)
 			put(t, q, b)
@@ -294,7 +297,8 @@ func TestVLAN(t *testing.T) {
 				t.Errorf("%v, %v: %x, want %x", mode, x.tags, got, b)
 			}
 		}
-		b1 := packet(t, b, a, from, to, pattern(64, 9), frame.Tag{Proto: frame.TagC, TCI: 3 << 13}) // a priority, in no VLAN
+		// The tag has a priority and no VLAN.
+		b1 := packet(t, b, a, from, to, pattern(64, 9), frame.Tag{Proto: frame.TagC, TCI: 3 << 13})
 		put(t, q, b1)
 		if got := take(t, plain, 1); len(got) != 1 || !bytes.Equal(got[0], b1) {
 			t.Errorf("%v: %x, want %x", mode, got, b1)
@@ -303,12 +307,12 @@ func TestVLAN(t *testing.T) {
 			t.Errorf("%+v, %v", st, err)
 		}
 		if _, err := i.Bind(to, s8, c7, c7); err == nil {
-			t.Error("three tags are taken")
+			t.Error("three tags were accepted")
 		}
 	}
 }
 
-// TestQueues: several queues share one umem, and packets of each come.
+// TestQueues: several queues share one umem, and packets from all of them are received.
 func TestQueues(t *testing.T) {
 	const queues = 3
 	a, b := places(t, queues, 1500)
@@ -348,7 +352,7 @@ func TestQueues(t *testing.T) {
 	}
 }
 
-// TestNoAllocations: nothing is allocated for a packet.
+// TestNoAllocations: a packet allocates nothing.
 func TestNoAllocations(t *testing.T) {
 	a, b := places(t, 1, 1500)
 	from, to := netip.AddrPortFrom(a.v4, 7001), netip.AddrPortFrom(b.v4, 7002)

@@ -16,22 +16,25 @@ import (
 	"gofabric/internal/netx"
 )
 
-// Usage is how an interface is used, or would be, as far as that is known without opening it.
+// Usage describes how an interface is or would be used, as far as that is known without opening it.
 type Usage struct {
-	Open         bool  // this process has it open: all is certain
-	Mode         Mode  // Auto: Driver if the driver can, which Open finds out
-	PacketSocket error // why single packets do not leave by a packet socket. nil: they do, unless the driver turns out to have zero-copy
-	BusyPoll     error // why Receive does not poll the driver (Config.BusyPoll). nil: it does, in driver mode
+	Open bool // this process has it open: all fields are certain
+	Mode Mode // Auto: Driver if the driver has support, which only Open knows
+	// PacketSocket is the reason why single packets do not leave through a packet socket. It is nil if they do,
+	// unless the driver turns out to have zero-copy.
+	PacketSocket error
+	BusyPoll     error // why Receive does not poll the driver (Config.BusyPoll); nil: it does, in driver mode
 }
 
-// Probe reports whether Open may succeed on an interface of the calling thread's network namespace: nil, or an *Error with the first thing that is missing. Nothing is
-// attached. What only the driver knows, Open reports. An interface that this process has open can be opened.
+// Probe reports whether Open may succeed on an interface of the calling thread's network namespace. It returns nil,
+// or an *Error with the first missing condition. It attaches nothing. Some conditions are known only to the driver;
+// Open checks them. An interface that this process has open can be opened.
 func Probe(name string, c Config) error {
 	_, err := Inspect(name, c)
 	return err
 }
 
-// Inspect is Probe, and returns how the interface would be used.
+// Inspect is Probe, and also returns how the interface would be used.
 func Inspect(name string, c Config) (Usage, error) {
 	ifc, err := net.InterfaceByName(name)
 	if err != nil {
@@ -50,12 +53,12 @@ func Inspect(name string, c Config) (Usage, error) {
 	return Usage{Mode: c.Mode, PacketSocket: noPacketSocket(name, &c), BusyPoll: noBusyPoll(&c)}, nil
 }
 
-// Usage is how the interface is used.
+// Usage returns how the interface is used.
 func (i *Interface) Usage() Usage {
 	return Usage{Open: true, Mode: i.mode, PacketSocket: i.packets.why, BusyPoll: i.noBusyPoll()}
 }
 
-// noBusyPoll says why receiving would not make the driver work, as far as is known before the interface is open.
+// noBusyPoll returns why receiving would not poll the driver, as far as that is known before the interface is open.
 func noBusyPoll(c *Config) error {
 	switch {
 	case c.BusyPoll <= 0:
@@ -92,7 +95,7 @@ func probe(ifc *net.Interface, c Config) error {
 	return nil
 }
 
-// isOpen is the interface if this process has it open.
+// isOpen returns the interface if this process has it open.
 func isOpen(index int) (*Interface, error) {
 	ns, err := namespaceID()
 	if err != nil {
@@ -103,7 +106,8 @@ func isOpen(index int) (*Interface, error) {
 	return openInterfaces.m[interfaceID{ns, index}], nil
 }
 
-// checkMemlock reports whether the umem may be pinned. All of it is: systems allow some megabytes as a rule, which is less than an interface needs.
+// checkMemlock reports whether the umem may be pinned. All of it is pinned. Systems usually allow some megabytes,
+// which is less than an interface needs.
 func checkMemlock(c *Config) error {
 	u, err := newUmem(c.Queues, c)
 	if err != nil {
@@ -130,7 +134,7 @@ func named(name string, err error) error {
 	return err
 }
 
-// socketError says why there is no AF_XDP socket.
+// socketError returns the reason why an AF_XDP socket could not be opened.
 func socketError(err error) error {
 	switch err {
 	case unix.EPERM, unix.EACCES:
@@ -141,7 +145,7 @@ func socketError(err error) error {
 	return fmt.Errorf("AF_XDP socket: %w", err)
 }
 
-// umemError says why memory could not be registered.
+// umemError returns the reason why memory could not be registered.
 func umemError(errno unix.Errno, size int) error {
 	var lim unix.Rlimit
 	if errno == unix.ENOBUFS { // xdp_umem_account_pages
@@ -154,14 +158,14 @@ func umemError(errno unix.Errno, size int) error {
 	return fmt.Errorf("AF_XDP memory of %d KiB: %w", size>>10, errno)
 }
 
-// loadError says why the maps or the program could not be loaded.
+// loadError returns the reason why the maps or the program could not be loaded.
 func loadError(err error) error {
 	var refused *ebpf.VerifierError
 	switch {
 	case errors.As(err, &refused) && !errors.Is(err, unix.EPERM):
-		return err // EACCES or EINVAL: the program does not pass the kernel's verifier
+		return err // EACCES or EINVAL: the kernel's verifier refuses the program
 	case errors.Is(err, unix.EPERM), errors.Is(err, unix.EACCES):
-		return newError(NoBPF, unix.EPERM) // not all of it: the library guesses at the reason
+		return newError(NoBPF, unix.EPERM) // without the text of the library, which guesses at the reason
 	case errors.Is(err, unix.ENOSYS), errors.Is(err, unix.EINVAL), errors.Is(err, ebpf.ErrNotSupported):
 		return newError(OldKernel, err)
 	case errors.Is(err, unix.ENOMEM):
@@ -170,7 +174,7 @@ func loadError(err error) error {
 	return err
 }
 
-// attachError says why the program could not be attached.
+// attachError returns the reason why the program could not be attached.
 func attachError(err error, ifindex int, mode Mode) error {
 	switch {
 	case errors.Is(err, unix.EPERM), errors.Is(err, unix.EACCES):
@@ -180,10 +184,11 @@ func attachError(err error, ifindex int, mode Mode) error {
 			return ownerError(id)
 		}
 		return newError(OtherAbove, err)
-	case errors.Is(err, unix.ENODEV), errors.Is(err, unix.EINVAL) && !isThere(ifindex): // bpf_xdp_link_attach in net/core/dev.c
+	// bpf_xdp_link_attach in net/core/dev.c
+	case errors.Is(err, unix.ENODEV), errors.Is(err, unix.EINVAL) && !isThere(ifindex):
 		return newError(NoInterface, err)
 	case mode == Driver && !errors.Is(err, ebpf.ErrNotSupported):
-		return newError(NoDriverMode, err) // EOPNOTSUPP as a rule, but drivers have their own ways
+		return newError(NoDriverMode, err) // usually EOPNOTSUPP, but drivers have their own errors
 	}
 	return newError(OldKernel, err) // links of XDP programs came with Linux 5.9
 }
@@ -194,7 +199,7 @@ func isThere(ifindex int) bool {
 	return err == nil
 }
 
-// bindError says why a queue could not be bound.
+// bindError returns the reason why a queue could not be bound.
 func bindError(err error, queue uint32) error {
 	where := fmt.Errorf("queue %d: %w", queue, err)
 	switch err {
@@ -214,10 +219,10 @@ func bindError(err error, queue uint32) error {
 	return where
 }
 
-// ownerError says whose program has the interface.
+// ownerError describes the program that is attached to the interface.
 func ownerError(id uint32) error {
 	p, err := ebpf.NewProgramFromID(ebpf.ProgramID(id))
-	if err != nil { // takes CAP_SYS_ADMIN, or it has just gone
+	if err != nil { // it needs CAP_SYS_ADMIN, or the program has just gone
 		return newError(OtherProgram, fmt.Errorf("number %d", id))
 	}
 	defer p.Close()
@@ -230,7 +235,8 @@ func ownerError(id uint32) error {
 	return newError(OtherProgram, fmt.Errorf("number %d", id))
 }
 
-// attachedTo is the number of the XDP program on an interface, 0 if there is none or it cannot be told (rtnetlink(7), IFLA_XDP).
+// attachedTo returns the number of the XDP program on an interface, or 0 if there is none or it is not known
+// (rtnetlink(7), IFLA_XDP).
 func attachedTo(ifindex int) uint32 {
 	rib, err := syscall.NetlinkRIB(syscall.RTM_GETLINK, syscall.AF_UNSPEC)
 	if err != nil {
@@ -242,7 +248,7 @@ func attachedTo(ifindex int) uint32 {
 	}
 	for i := range msgs {
 		m := &msgs[i]
-		// struct ifinfomsg: the index is at 4
+		// struct ifinfomsg has the index at offset 4.
 		if m.Header.Type != syscall.RTM_NEWLINK || len(m.Data) < unix.SizeofIfInfomsg || int(int32(binary.NativeEndian.Uint32(m.Data[4:]))) != ifindex {
 			continue
 		}
@@ -259,7 +265,7 @@ func attachedTo(ifindex int) uint32 {
 	return 0
 }
 
-// programIn finds IFLA_XDP_PROG_ID, or the number for a mode, among nested attributes.
+// programIn returns IFLA_XDP_PROG_ID, or the number for a mode, from nested attributes.
 func programIn(b []byte) uint32 {
 	for len(b) >= unix.SizeofRtAttr {
 		size, typ := int(binary.NativeEndian.Uint16(b)), binary.NativeEndian.Uint16(b[2:])
@@ -276,8 +282,8 @@ func programIn(b []byte) uint32 {
 	return 0
 }
 
-// queuesOf is how many queues an interface receives on and transmits on, 1 if it cannot tell (lo). A queue that only receives, or only transmits, is none for us: a
-// socket has both.
+// queuesOf returns the number of queues on which an interface receives and transmits, or 1 if that is not known (lo).
+// A queue for only one direction does not count, because a socket has both.
 func queuesOf(name string) int {
 	c, errno := channelsOf(name)
 	if errno != 0 {
@@ -286,7 +292,7 @@ func queuesOf(name string) int {
 	return max(1, int(c.combined+min(c.rx, c.tx)))
 }
 
-// sendQueuesOf is how many queues an interface transmits on, 1 if it cannot tell.
+// sendQueuesOf returns the number of queues on which an interface transmits, or 1 if that is not known.
 func sendQueuesOf(name string) int {
 	c, errno := channelsOf(name)
 	if errno != 0 {
@@ -304,7 +310,7 @@ func channelsOf(name string) (channels, unix.Errno) {
 	return sysChannels(netx.FD(fd), name)
 }
 
-// checkLink says what is wrong with an interface itself.
+// checkLink returns the reason why an interface cannot be used.
 func checkLink(ifc *net.Interface) error {
 	if err := checkEthernet(ifc.Name); err != nil {
 		return err
@@ -315,7 +321,8 @@ func checkLink(ifc *net.Interface) error {
 	return nil
 }
 
-// checkEthernet refuses interfaces whose packets have no Ethernet header (tun, tunnels): SIOCGIFHWADDR of netdevice(7).
+// checkEthernet refuses interfaces whose packets have no Ethernet header (tun, tunnels): SIOCGIFHWADDR of
+// netdevice(7).
 func checkEthernet(name string) error {
 	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
@@ -335,10 +342,11 @@ func checkEthernet(name string) error {
 	return nil
 }
 
-// threadNamespace is the network namespace of the calling thread; goroutines run on threads that may be in different ones.
+// threadNamespace is the network namespace of the calling thread. Goroutines run on threads that may be in different
+// ones.
 const threadNamespace = "/proc/thread-self/ns/net"
 
-// namespaceID tells network namespaces apart.
+// namespaceID returns a number that identifies the network namespace.
 func namespaceID() (uint64, error) {
 	var st unix.Stat_t
 	if err := unix.Stat(threadNamespace, &st); err != nil {

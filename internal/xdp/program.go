@@ -16,15 +16,16 @@ import (
 	"gofabric/internal/xdp/frame"
 )
 
-// programName is how the program appears in listings (bpftool net), and how another process of this package knows it.
+// programName is the program's name in listings (bpftool net). Another process with this package recognizes it.
 const programName = "gofabric_udp"
 
-// key is a live destination in the map of ports: the address in 16 bytes (IPv4 as IPv4-mapped IPv6), the port, and the Ethernet type, so that an IPv6 packet
-// to a mapped address is none of IPv4; and the VLANs that the packet is in, the outer one first, all in network order. The same address in another VLAN, which may
-// belong to another namespace or a virtual machine, is another destination.
+// key is a live destination in the map of ports. It has the address in 16 bytes (IPv4 as IPv4-mapped IPv6), the port,
+// the Ethernet type, and the VLANs of the packet, the outer one first, all in network order. The Ethernet type
+// distinguishes an IPv6 packet to a mapped address from IPv4. The same address in another VLAN is another
+// destination: it may belong to another namespace or a virtual machine.
 type key [24]byte
 
-// serviceTag is set in a VLAN's number if the tag is of 802.1ad.
+// serviceTag is set in a VLAN's number if the protocol of the tag is 802.1ad.
 const serviceTag = 0x8000
 
 const (
@@ -34,7 +35,7 @@ const (
 	etherQinQ = 0x88a8 // 802.1ad
 )
 
-// keyOf is the key of an address in a network without VLANs, or with tags.
+// keyOf returns the key of an address in a network without VLANs, or with tags.
 func keyOf(at netip.AddrPort, tags ...frame.Tag) key {
 	var k key
 	a := at.Addr().As16()
@@ -50,7 +51,7 @@ func keyOf(at netip.AddrPort, tags ...frame.Tag) key {
 	return k
 }
 
-// setVLAN notes the n-th tag of a packet. One with number 0 has a priority only (802.1Q, priority-tagged frames).
+// setVLAN records the n-th tag of a packet. A tag with number 0 has only a priority (802.1Q, priority-tagged frames).
 func (k *key) setVLAN(n int, proto, tci uint16) {
 	if id := tci & 0xfff; id != 0 {
 		if proto == etherQinQ {
@@ -60,23 +61,26 @@ func (k *key) setVLAN(n int, proto, tci uint16) {
 	}
 }
 
-// program is the program with its maps. It is attached by a BPF link, which ends with the process at the latest.
+// program is the program with its maps. It is attached by a BPF link, which ends at the latest with the process.
 type program struct {
-	prog     *ebpf.Program
-	ports    *ebpf.Map // the live destinations; values are not used
-	xsks     *ebpf.Map // queue -> AF_XDP socket
-	limit    *ebpf.Map // [0]: the longest IP packet that is taken, the longest of those with an unfinished checksum, and whether packets of several parts are
-	longSeen *ebpf.Map // [0]: a longer one came
-	events   *ebpf.Map // says so, once until long is 0 again
-	frags    bool      // prog sees packets of several parts
+	prog  *ebpf.Program
+	ports *ebpf.Map // live destinations; values are not used
+	xsks  *ebpf.Map // queue -> AF_XDP socket
+	// limit has the longest IP packet, the longest one with an unfinished checksum, and whether packets of several
+	// parts are accepted.
+	limit    *ebpf.Map
+	longSeen *ebpf.Map // [0]: a longer packet has come
+	events   *ebpf.Map // reports that, once until longSeen is 0 again
+	frags    bool      // prog gets packets of several parts
 
-	mu      sync.Mutex // of what follows
-	generic bool       // packets come in generic mode: several may come in one piece
+	mu      sync.Mutex // guards the following fields
+	generic bool       // generic mode: several packets may come in one piece
 	link    link.Link  // nil: not attached
 	forms   forms
 }
 
-// loadProgram makes the maps, for so many queues and ports, and loads the program. frags is whether it may see packets of several parts.
+// loadProgram makes the maps for the given numbers of queues and ports, and loads the program. frags means that it
+// may get packets of several parts.
 func loadProgram(queues, ports int, frags bool) (*program, error) {
 	p := &program{}
 	if err := p.load(uint32(queues), uint32(ports), frags); err != nil {
@@ -107,13 +111,13 @@ func (p *program) load(queues, ports uint32, frags bool) (err error) {
 	p.frags = frags
 	p.prog, err = ebpf.NewProgram(p.spec(frags))
 	if frags && errors.Is(err, unix.EINVAL) {
-		p.frags = false // Linux before 5.18; packets of several parts then do not come here
+		p.frags = false // Linux before 5.18: there are no packets of several parts then
 		p.prog, err = ebpf.NewProgram(p.spec(false))
 	}
 	return err
 }
 
-// spec is the program.
+// spec returns the specification of the program.
 func (p *program) spec(frags bool) *ebpf.ProgramSpec {
 	m := programMaps{ports: p.ports.FD(), xsks: p.xsks.FD(), limit: p.limit.FD(), longSeen: p.longSeen.FD(), events: p.events.FD()}
 	s := &ebpf.ProgramSpec{Name: programName, Type: ebpf.XDP, Instructions: instructions(m, frags)}
@@ -123,7 +127,8 @@ func (p *program) spec(frags bool) *ebpf.ProgramSpec {
 	return s
 }
 
-// attach attaches the program. Modes that the driver does not have, and programs that are there already, are told apart.
+// attach attaches the program. It returns different errors for modes that the driver does not have and for programs
+// that are attached already.
 func (p *program) attach(ifindex int, mode Mode) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -139,16 +144,18 @@ func (p *program) attach(ifindex int, mode Mode) error {
 	return nil
 }
 
-// runMin is how long an IP packet may be that comes in generic mode with an unfinished checksum. Over virtual interfaces all datagrams of sockets have such a one, but also
-// what a socket sends as a run (UDP_SEGMENT), whose headers are those of one long datagram: only the kernel knows that it is several (gso_size of
-// struct skb_shared_info). Where the MTU is larger than this, the run may be shorter than that. What this package's users send as a run is longer than this.
+// runMin is the longest IP packet in generic mode with an unfinished checksum. Over virtual interfaces all datagrams
+// of sockets have such a checksum. But so does a run of a socket (UDP_SEGMENT), whose headers are those of one long
+// datagram: only the kernel knows that it is several (gso_size of struct skb_shared_info). If the MTU is larger than
+// runMin, a run may be shorter than the MTU. Runs from users of this package are longer than runMin.
 const runMin = 1500
 
-// setLimit says how long IP packets may be, in bytes with the IP header. Longer ones go to the kernel's own stack: they would not fit, or they are several
-// that a virtual interface passes on in one piece (GSO), which only the kernel can take apart. The program is attached. parts is for sockets that
-// take packets of several parts. Others would get those that are short enough in one piece, but from Linux 5.18 to 6.5 the kernel drops what has parts instead of
-// redirecting it (net/core/filter.c, xdp_do_redirect), and the driver of virtual cables makes parts of all beyond 3,520 bytes (drivers/net/veth.c,
-// veth_convert_skb_to_xdp_buff).
+// setLimit sets the largest size of IP packets, in bytes with the IP header. Longer ones go to the kernel's stack.
+// They would not fit, or they are several packets that a virtual interface passes on as one (GSO), which only the
+// kernel can split. The program must be attached. parts is for sockets that accept packets of several parts. Other
+// sockets could get those that are short enough in one piece. But from Linux 5.18 to 6.5 the kernel drops packets of
+// several parts instead of redirecting them (net/core/filter.c, xdp_do_redirect), and the driver of virtual cables
+// makes parts of all packets beyond 3,520 bytes (drivers/net/veth.c, veth_convert_skb_to_xdp_buff).
 func (p *program) setLimit(n int, parts bool) error {
 	p.mu.Lock()
 	generic := p.generic
@@ -163,10 +170,10 @@ func (p *program) setLimit(n int, parts bool) error {
 	return p.limit.Put(uint32(0), limits)
 }
 
-// setSocket makes packets on a queue come to a socket.
+// setSocket redirects packets on a queue to a socket.
 func (p *program) setSocket(queue uint32, fd int) error { return p.xsks.Put(queue, uint32(fd)) }
 
-// setPort makes packets to k go to the socket of the queue that they come on.
+// setPort redirects packets with the key k to the socket of their queue.
 func (p *program) setPort(k key) error { return p.ports.Put(k[:], uint8(1)) }
 
 func (p *program) deletePort(k key) error {
@@ -177,9 +184,9 @@ func (p *program) deletePort(k key) error {
 	return err
 }
 
-// close detaches the program first: packets go to the kernel again before the sockets close.
+// close detaches the program first, so that packets go to the kernel before the sockets close.
 func (p *program) close() {
-	p.stopForms() // it may be at a change of the link
+	p.stopForms() // it may be changing the link
 	if p.link != nil {
 		p.link.Close()
 	}

@@ -17,10 +17,11 @@ import (
 
 const xdpRedirect = 4
 
-// live is where the programs of these tests have ports.
-var live = []netip.AddrPort{netip.MustParseAddrPort("10.1.2.3:7471"), netip.MustParseAddrPort("[fd00::7]:7471"), netip.MustParseAddrPort("10.1.2.4:9")}
+// live has the addresses at which the programs of these tests have ports.
+var live = []netip.AddrPort{netip.MustParseAddrPort("10.1.2.3:7471"), netip.MustParseAddrPort("[fd00::7]:7471"),
+	netip.MustParseAddrPort("10.1.2.4:9")}
 
-// The VLANs that some of them are in, too.
+// Some of the ports are in these VLANs.
 var tag5, tag9 = frame.Tag{Proto: frame.TagC, TCI: 5}, frame.Tag{Proto: frame.TagS, TCI: 9}
 
 func liveKeys() []key {
@@ -31,7 +32,7 @@ func liveKeys() []key {
 	return append(all, keyOf(live[0], tag5), keyOf(live[0], tag9, tag5), keyOf(live[1], tag5))
 }
 
-// loaded is the program with live ports and a socket on queue 0.
+// loaded returns the program, with ports at live and with a socket on queue 0.
 func loaded(t *testing.T) *program {
 	t.Helper()
 	need.Root(t, "loading XDP programs")
@@ -49,7 +50,7 @@ func loaded(t *testing.T) *program {
 	return p
 }
 
-// action runs the program on a packet, which it must leave as it is.
+// action runs the program on a packet and returns its result. The program must not change the packet.
 func action(t testing.TB, p *program, b []byte) uint32 {
 	t.Helper()
 	out := make([]byte, len(b)+64)
@@ -62,16 +63,17 @@ func action(t testing.TB, p *program, b []byte) uint32 {
 	return n
 }
 
-// udpTo is a packet of 100 bytes.
+// udpTo returns a packet of 100 bytes.
 func udpTo(t testing.TB, to netip.AddrPort, tags ...frame.Tag) []byte {
 	from := netip.MustParseAddrPort("10.1.2.9:5")
 	if to.Addr().Is6() {
 		from = netip.MustParseAddrPort("[fd00::9]:5")
 	}
-	return packet(t, &place{mac: frame.MAC{2, 0, 0, 0, 0, 1}}, &place{mac: frame.MAC{2, 0, 0, 0, 0, 2}}, from, to, pattern(100, 0), tags...)
+	return packet(t, &place{mac: frame.MAC{2, 0, 0, 0, 0, 1}}, &place{mac: frame.MAC{2, 0, 0, 0, 0, 2}}, from, to,
+		pattern(100, 0), tags...)
 }
 
-// changed is a copy of a packet with other bytes at an offset.
+// changed returns a copy of a packet with other bytes at an offset.
 func changed(b []byte, at int, with ...byte) []byte {
 	b = append([]byte(nil), b...)
 	copy(b[at:], with)
@@ -147,7 +149,7 @@ func TestProgram(t *testing.T) {
 		}
 	}
 	must(t, p.deletePort(keyOf(live[0])))
-	must(t, p.deletePort(keyOf(live[0]))) // not there any more, which is what was asked for
+	must(t, p.deletePort(keyOf(live[0]))) // deleting a port that is not there is not an error
 	if got := action(t, p, v4); got != xdpPass {
 		t.Errorf("closed port: action %d", got)
 	}
@@ -157,7 +159,8 @@ func TestProgram(t *testing.T) {
 	}
 }
 
-// TestProgramRuns: what comes in generic mode with the sum of the pseudo header for a checksum may be several datagrams in one piece, unless it is short.
+// TestProgramRuns: in generic mode a packet whose checksum is the sum of the pseudo header may be several datagrams
+// in one piece, unless it is short. It goes to the kernel.
 func TestProgramRuns(t *testing.T) {
 	p := loaded(t)
 	for _, to := range live[:2] {
@@ -167,7 +170,8 @@ func TestProgramRuns(t *testing.T) {
 		}
 		for _, tags := range [][]frame.Tag{nil, {tag5}} {
 			for _, n := range []int{runMin, runMin + 1, 3001} {
-				b := packet(t, &place{mac: frame.MAC{2, 0, 0, 0, 0, 1}}, &place{mac: frame.MAC{2, 0, 0, 0, 0, 2}}, from, to, pattern(n-header-udpLen, 3), tags...)
+				b := packet(t, &place{mac: frame.MAC{2, 0, 0, 0, 0, 1}}, &place{mac: frame.MAC{2, 0, 0, 0, 0, 2}}, from,
+					to, pattern(n-header-udpLen, 3), tags...)
 				at := etherLen + tagLen*len(tags) + header
 				for _, generic := range []bool{true, false} {
 					p.generic = generic
@@ -180,7 +184,8 @@ func TestProgramRuns(t *testing.T) {
 						want = xdpPass
 					}
 					if got := action(t, p, unfinished(b, at)); got != want {
-						t.Errorf("%v, %d bytes, tags %v, generic %v, unfinished: action %d, want %d", to, n, tags, generic, got, want)
+						t.Errorf("%v, %d bytes, tags %v, generic %v, unfinished: action %d, want %d", to, n, tags,
+							generic, got, want)
 					}
 				}
 			}
@@ -188,8 +193,8 @@ func TestProgramRuns(t *testing.T) {
 	}
 }
 
-// TestProgramParts: a packet of several parts is redirected only to sockets that take parts; the kernel makes them of what is longer than 3,520 bytes
-// (net/bpf/test_run.c, bpf_prog_test_run_xdp).
+// TestProgramParts: a packet of several fragments is redirected only to sockets that accept them. The kernel makes
+// fragments of packets that are longer than 3,520 bytes (net/bpf/test_run.c, bpf_prog_test_run_xdp).
 func TestProgramParts(t *testing.T) {
 	p := loaded(t)
 	a, b := frame.MAC{2, 0, 0, 0, 0, 1}, frame.MAC{2, 0, 0, 0, 0, 2}
@@ -200,7 +205,8 @@ func TestProgramParts(t *testing.T) {
 			if !parts && n > 3520 {
 				want = xdpPass
 			}
-			whole := packet(t, &place{mac: a}, &place{mac: b}, netip.MustParseAddrPort("10.1.2.9:5"), live[0], pattern(n, 3))
+			whole := packet(t, &place{mac: a}, &place{mac: b}, netip.MustParseAddrPort("10.1.2.9:5"), live[0],
+				pattern(n, 3))
 			if got := action(t, p, whole); got != want {
 				t.Errorf("%d bytes, parts %v: action %d, want %d", n, parts, got, want)
 			}
@@ -208,9 +214,11 @@ func TestProgramParts(t *testing.T) {
 	}
 }
 
-// unfinished is a copy of a packet whose UDP header begins at an offset, with the sum of the pseudo header for a checksum (udp4_hwcsum of net/ipv4/udp.c).
+// unfinished returns a copy of a packet whose checksum is the sum of the pseudo header (udp4_hwcsum of
+// net/ipv4/udp.c). The UDP header begins at the given offset.
 func unfinished(b []byte, at int) []byte {
-	words := append([]byte{0, protoUDP, b[at+4], b[at+5]}, b[at-8:at]...) // IPv4's addresses, or the end of IPv6's
+	// These are IPv4's addresses, or the ends of IPv6's.
+	words := append([]byte{0, protoUDP, b[at+4], b[at+5]}, b[at-8:at]...)
 	if at > etherLen+tagLen+ip4Len {
 		words = append(words, b[at-32:at-8]...)
 	}
@@ -224,7 +232,8 @@ func unfinished(b []byte, at int) []byte {
 	return changed(b, at+6, byte(sum>>8), byte(sum))
 }
 
-// TestProgramAgrees: of what the program redirects this process finds the port; what it does not redirect does not matter.
+// TestProgramAgrees: this process finds the port of each packet that the program redirects. Other packets do not
+// matter.
 func TestProgramAgrees(t *testing.T) {
 	p := loaded(t)
 	ports := map[key]bool{}
@@ -253,7 +262,7 @@ func TestProgramAgrees(t *testing.T) {
 	}
 }
 
-// FuzzDestination: no frame makes it read beyond the end.
+// FuzzDestination: no frame makes destination read beyond its end.
 func FuzzDestination(f *testing.F) {
 	for _, at := range live {
 		f.Add(udpTo(f, at))
@@ -267,7 +276,8 @@ func FuzzDestination(f *testing.F) {
 	})
 }
 
-// TestProgramQueues: a packet on a queue that has no socket is the kernel's, be it one that is not used or one that came later, as after ethtool -L.
+// TestProgramQueues: a packet on a queue without a socket goes to the kernel. Such a queue is not used, or was added
+// later (ethtool -L).
 func TestProgramQueues(t *testing.T) {
 	a, _ := places(t, 4, 1500)
 	a.Enter()
@@ -284,7 +294,8 @@ func TestProgramQueues(t *testing.T) {
 	must(t, p.setPort(keyOf(live[0])))
 	b := udpTo(t, live[0])
 	for queue, want := range []uint32{xdpRedirect, xdpRedirect, xdpPass, xdpPass} {
-		md := struct{ data, end, meta, ifindex, queue, egress uint32 }{end: uint32(len(b)), ifindex: uint32(a.Interface("eth9").Index), queue: uint32(queue)}
+		md := struct{ data, end, meta, ifindex, queue, egress uint32 }{end: uint32(len(b)),
+			ifindex: uint32(a.Interface("eth9").Index), queue: uint32(queue)}
 		got, err := p.prog.Run(&ebpf.RunOptions{Data: b, DataOut: make([]byte, len(b)+64), Context: md})
 		must(t, err)
 		if got != want {

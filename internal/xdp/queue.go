@@ -9,51 +9,52 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// queue is one queue of an interface with what this process does there. Its two directions have a lock each.
+// queue is one queue of an interface. Its two directions have a lock each.
 type queue struct {
 	i  *Interface
 	n  int // its number on the interface; index in the umem and in Port.backlogs
 	s  *socket
 	u  *umem
-	rx uint32 // first chunk for receiving; those for transmitting follow
+	rx uint32 // first chunk for receiving; those for transmitting follow them
 	tx uint32
 
 	in struct {
 		sync.Mutex
 		chunks     []rxChunk // one for each chunk for receiving
-		out        int       // chunks that the kernel has not: held by ports, and in their backlogs
-		key        key       // where the last packet went
+		out        int       // chunks that the kernel does not have: held by ports, and in their backlogs
+		key        key       // destination of the last packet
 		to         *Port
-		table      *map[key]*Port // that key and to are from
+		table      *map[key]*Port // table of key and to
 		count      received
-		prefetched byte // what prefetch read: it must be used for something
+		prefetched byte // byte that prefetch has read: the compiler must not remove the load
 	}
 	outq struct {
 		sync.Mutex
 		free    chunkStack
-		holders []*Port // of each chunk for transmitting, while a port writes into it
+		holders []*Port // port that writes into each chunk for transmitting
 		bad     uint64
 	}
 }
 
-// rxChunk is what is known of a chunk for receiving.
+// rxChunk is the state of a chunk for receiving.
 type rxChunk struct {
-	holder    *Port // that has it, or whose backlog has it; nil: the kernel
+	holder    *Port // the port that has it, perhaps in its backlog; nil: the kernel
 	inBacklog bool
 	desc      unix.XDPDesc
-	next      uint32 // in the backlog
+	next      uint32 // next chunk in the backlog
 }
 
-// received counts what a queue did with packets.
+// received counts packets that a queue did not deliver.
 type received struct{ unclaimed, overflow, invalid uint64 }
 
-// backlog is the packets of a port that another port's Receive found: a list through the chunks.
+// backlog has the packets of a port that another port's Receive has found: a list of chunks.
 type backlog struct {
 	head, tail uint32
-	n          atomic.Int32 // descriptors
+	n          atomic.Int32 // number of descriptors
 }
 
-// newQueue is the n-th of the interface. It gives all chunks for receiving to the kernel, before the first packet can come.
+// newQueue returns the n-th queue of the interface. It gives all chunks for receiving to the kernel, before the first
+// packet can come.
 func newQueue(i *Interface, s *socket, n int) *queue {
 	q := &queue{i: i, n: n, s: s, u: i.u, rx: uint32(n) * i.u.perQueue}
 	q.tx = q.rx + uint32(i.c.RxFrames)
@@ -67,10 +68,10 @@ func newQueue(i *Interface, s *socket, n int) *queue {
 	return q
 }
 
-// empty reports whether nothing waits for p here. It takes no lock.
+// empty reports whether there is nothing for p in this queue. It takes no lock.
 func (q *queue) empty(p *Port) bool { return p.backlogs[q.n].n.Load() == 0 && q.s.rx.empty() }
 
-// receive fills f with whole packets for p. If another goroutine receives here now, it finds what is p's.
+// receive fills f with whole packets for p. If another goroutine receives from the queue now, it finds p's packets.
 func (q *queue) receive(p *Port, f []Frame) int {
 	if !q.in.TryLock() {
 		return 0
@@ -104,7 +105,7 @@ func (q *queue) fromBacklog(p *Port, f []Frame) (n int) {
 	return n
 }
 
-// rxChunk is the state of a chunk for receiving.
+// rxChunk returns the state of a chunk for receiving.
 func (q *queue) rxChunk(chunk uint32) *rxChunk { return &q.in.chunks[chunk-q.rx] }
 
 // deliver gives a chunk to p.
@@ -114,7 +115,7 @@ func (q *queue) deliver(p *Port, chunk uint32, f *Frame) {
 	f.Data, f.More, f.chunk = q.u.slice(c.desc), c.desc.Options&unix.XDP_PKT_CONTD != 0, chunk
 }
 
-// fromRing takes what the kernel has received: p's packets into f, others into the backlogs of their ports. Locked.
+// fromRing processes packets from the kernel: p's packets go into f, others into the backlogs of their ports. Locked.
 func (q *queue) fromRing(p *Port, f []Frame) (n int) {
 	rx, table := &q.s.rx, q.i.table.Load()
 	q.prefetch()
@@ -122,7 +123,7 @@ func (q *queue) fromRing(p *Port, f []Frame) (n int) {
 	for waiting := rx.available(uint32(len(rx.entries))); waiting > 0; {
 		parts, good := q.packet(waiting)
 		if parts == 0 {
-			break // the rest of it is still to come
+			break // more of it is to come
 		}
 		var to *Port
 		if good {
@@ -158,8 +159,9 @@ func (q *queue) fromRing(p *Port, f []Frame) (n int) {
 	return n
 }
 
-// prefetch touches the packet that comes next, whose chunk is the oldest in the fill ring if none was dropped: the processor fetches it from the cache of the one that
-// wrote it, while it still waits for the descriptor. A ping-pong of two processors takes 8 % less. Locked.
+// prefetch reads the next packet. Its chunk is the oldest in the fill ring if none was dropped. The processor fetches
+// it from the cache of the one that has written it, while it still waits for the descriptor. A ping-pong of two
+// processors takes 8 % less time. Locked.
 func (q *queue) prefetch() {
 	f := &q.s.fill
 	if at := f.entries[q.s.rx.next&f.mask] + headroom; at < uint64(len(q.u.mem)-cacheLine) {
@@ -167,11 +169,11 @@ func (q *queue) prefetch() {
 	}
 }
 
-// cacheLine is how many bytes processors fetch at once.
+// cacheLine is the number of bytes that processors fetch together.
 const cacheLine = 64
 
-// packet is how many descriptors the first packet in the ring has, of so many that wait; 0: not all of it is there. It is good if each describes a chunk that
-// the kernel had from us.
+// packet returns the number of descriptors of the first packet in the ring, or 0 if some are missing. waiting is the
+// number of descriptors in the ring. good means that each describes a chunk that we gave to the kernel.
 func (q *queue) packet(waiting uint32) (parts uint32, good bool) {
 	good = true
 	for parts < waiting {
@@ -190,7 +192,7 @@ func (q *queue) packet(waiting uint32) (parts uint32, good bool) {
 	return 0, false
 }
 
-// destination is the port that a packet is for, nil if there is none any more.
+// destination returns the port of a packet, or nil if there is none any more.
 func (q *queue) destination(table *map[key]*Port, d unix.XDPDesc) *Port {
 	k, ok := destination(q.u.slice(d))
 	if !ok {
@@ -202,7 +204,8 @@ func (q *queue) destination(table *map[key]*Port, d unix.XDPDesc) *Port {
 	return q.in.to
 }
 
-// enqueue puts the first packet of the ring into a port's backlog, which is bounded: a port that does not receive must not starve the others.
+// enqueue puts the first packet of the ring into a port's backlog. The backlog is bounded, because a port that does
+// not receive must not starve the others.
 func (q *queue) enqueue(to *Port, parts uint32) bool {
 	b := &to.backlogs[q.n]
 	had := int(b.n.Load())
@@ -229,7 +232,7 @@ func (q *queue) enqueue(to *Port, parts uint32) bool {
 	return true
 }
 
-// recycle gives the chunks of the first packet of the ring back to the kernel. Locked; refill shows them.
+// recycle gives the chunks of the first packet of the ring back to the kernel. Locked; refill publishes them.
 func (q *queue) recycle(parts uint32) {
 	for k := range parts {
 		if c := q.u.chunkOf(q.s.rx.peek(k).Addr); c >= q.rx && c < q.tx && q.rxChunk(c).holder == nil {
@@ -238,7 +241,7 @@ func (q *queue) recycle(parts uint32) {
 	}
 }
 
-// refill publishes the fill ring, and wakes the kernel if it waits for that (only drivers with zero-copy do).
+// refill publishes the fill ring, and wakes the kernel if it waits for that. Only drivers with zero-copy do.
 func (q *queue) refill() {
 	q.s.fill.publish()
 	if q.s.fill.needsWakeup() {
@@ -246,7 +249,7 @@ func (q *queue) refill() {
 	}
 }
 
-// release takes frames of this queue back from p, up to the first that is not of it, and returns how many.
+// release takes frames of this queue back from p, up to the first one of another queue, and returns their number.
 func (q *queue) release(p *Port, f []Frame) (n int) {
 	q.in.Lock()
 	for ; n < len(f) && f[n].chunk >= q.rx && f[n].chunk < q.tx; n++ {
@@ -262,7 +265,7 @@ func (q *queue) release(p *Port, f []Frame) (n int) {
 	return n
 }
 
-// forget takes everything back that p has here.
+// forget takes back all chunks that p has.
 func (q *queue) forget(p *Port) {
 	q.in.Lock()
 	q.in.to, q.in.table = nil, nil
@@ -286,8 +289,8 @@ func (q *queue) forget(p *Port) {
 	q.outq.Unlock()
 }
 
-// reclaimAt is how many chunks that were sent are worth taking back though there are others: so that few are in use, which are in the cache. Going through all
-// of them in turn costs a ping-pong a tenth.
+// reclaimAt is the number of sent chunks that are taken back although there are free ones. So few chunks are in use,
+// and they are in the cache. To use all of them in turn costs a ping-pong a tenth.
 const reclaimAt = 8
 
 // reserve gives p empty chunks for transmitting.
@@ -309,7 +312,7 @@ func (q *queue) reserve(p *Port, f []Frame) (n int) {
 	return n
 }
 
-// reclaim takes back what has been transmitted. Locked.
+// reclaim takes back chunks that have been transmitted. Locked.
 func (q *queue) reclaim() {
 	comp := &q.s.comp
 	n := comp.available(uint32(len(comp.entries)))
@@ -322,7 +325,7 @@ func (q *queue) reclaim() {
 	comp.release()
 }
 
-// owned checks a frame that p wants transmitted, or has no more use for. Locked.
+// owned checks a frame that p submits or discards. Locked.
 func (q *queue) owned(p *Port, f *Frame) (off uint32, ok bool) {
 	if f.chunk < q.tx || f.chunk-q.tx >= uint32(len(q.outq.holders)) || q.outq.holders[f.chunk-q.tx] != p {
 		return 0, false
@@ -354,7 +357,7 @@ func (q *queue) submit(p *Port, f []Frame) unix.Errno {
 	return 0
 }
 
-// discard takes back chunks that p did not use.
+// discard takes back chunks that p has not used.
 func (q *queue) discard(p *Port, f []Frame) {
 	q.outq.Lock()
 	for n := range f {

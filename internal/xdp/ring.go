@@ -9,21 +9,24 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// entry is what a ring carries: the fill and completion rings chunk addresses, the receive and transmit rings descriptors of data.
+// entry is the type of a ring's entries. The fill and completion rings have chunk addresses, the receive and transmit
+// rings descriptors.
 type entry interface{ uint64 | unix.XDPDesc }
 
-// ring is what the two sides of a ring have in common. Producer and consumer count entries and wrap around at 2^32; an entry's place is its count modulo the
-// size, a power of two. Each side writes its own count only, after it has written or read the entries: the atomic store and load carry the order (the kernel's
-// side is net/xdp/xsk_queue.h). One thread at a time works on our side.
+// ring is what both sides of a ring share. Producer and consumer count entries, and the counts wrap around at 2^32.
+// The place of an entry is its count modulo the size, a power of two. Each side writes only its own count, after it
+// has written or read the entries. The atomic store and load keep this order (the kernel's side is
+// net/xdp/xsk_queue.h). One thread at a time works on our side.
 type ring[T entry] struct {
 	producer, consumer, flags *uint32 // in memory shared with the kernel
 	entries                   []T
 	mask                      uint32
 	next                      uint32 // our side's count, ahead of the shared one until it is published
-	seen                      uint32 // the producer's count when we last looked, if we consume
+	seen                      uint32 // of a consumer: the last count of the producer that we read
 }
 
-// newRing lays a ring over the memory that mmap gave for it. at is where its parts lie (struct xdp_ring_offset), size the entries asked for.
+// newRing makes a ring over memory from mmap. at has the offsets of its parts (struct xdp_ring_offset), and size is
+// its number of entries.
 func newRing[T entry](mem []byte, at unix.XDPRingOffset, size uint32) (ring[T], error) {
 	var r ring[T]
 	if size == 0 || size&(size-1) != 0 {
@@ -46,34 +49,37 @@ func newRing[T entry](mem []byte, at unix.XDPRingOffset, size uint32) (ring[T], 
 	return r, nil
 }
 
-// needsWakeup reports whether the kernel sleeps until it is called (XDP_RING_NEED_WAKEUP). Without XDP_USE_NEED_WAKEUP it never says so.
+// needsWakeup reports whether the kernel sleeps until it is called (XDP_RING_NEED_WAKEUP). Without
+// XDP_USE_NEED_WAKEUP it never does.
 func (r *ring[T]) needsWakeup() bool {
 	return atomic.LoadUint32(r.flags)&unix.XDP_RING_NEED_WAKEUP != 0
 }
 
-// The four rings as we see them: into the fill and transmit rings we produce, from the receive and completion rings we consume.
+// We are the producer of the fill and transmit rings, and the consumer of the receive and completion rings.
 type (
 	producerRing[T entry] struct{ ring[T] }
 	consumerRing[T entry] struct{ ring[T] }
 )
 
-// put adds an entry, which the kernel sees after publish. There is always room: the rings into which we produce have a place for every chunk that goes
-// through them.
+// put adds an entry, which the kernel sees after publish. There is always room, because these rings have a place for
+// every chunk that goes through them.
 func (r *producerRing[T]) put(v T) {
 	r.entries[r.next&r.mask] = v
 	r.next++
 }
 
-// publish shows the kernel what was put.
+// publish shows the entries of put to the kernel.
 func (r *producerRing[T]) publish() { atomic.StoreUint32(r.producer, r.next) }
 
-// unconsumed is how many published entries the kernel has not taken. It may be called while another thread produces.
+// unconsumed returns the number of published entries that the kernel has not consumed. It may be called while another
+// thread produces.
 func (r *producerRing[T]) unconsumed() uint32 {
 	consumed := atomic.LoadUint32(r.consumer)
 	return atomic.LoadUint32(r.producer) - consumed
 }
 
-// available is how many entries wait, at least want if there are so many.
+// available returns the number of waiting entries. If there are as many as want, it need not be exact, but is at
+// least want.
 func (r *consumerRing[T]) available(want uint32) uint32 {
 	n := r.seen - r.next
 	if n < want {
@@ -83,16 +89,17 @@ func (r *consumerRing[T]) available(want uint32) uint32 {
 	return n
 }
 
-// peek is the n-th entry that waits; n is less than available.
+// peek returns the n-th waiting entry. n must be less than available.
 func (r *consumerRing[T]) peek(n uint32) T { return r.entries[(r.next+n)&r.mask] }
 
 // take moves past the first n entries.
 func (r *consumerRing[T]) take(n uint32) { r.next += n }
 
-// release gives the kernel the places of what was taken.
+// release gives the places of consumed entries to the kernel.
 func (r *consumerRing[T]) release() { atomic.StoreUint32(r.consumer, r.next) }
 
-// empty reports whether nothing waits. It may be called while another thread consumes, and is then true or was a moment ago.
+// empty reports whether there are no waiting entries. It may be called while another thread consumes. Its result is
+// then correct, or was so a moment ago.
 func (r *consumerRing[T]) empty() bool {
 	return atomic.LoadUint32(r.producer) == atomic.LoadUint32(r.consumer)
 }

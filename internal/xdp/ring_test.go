@@ -12,14 +12,14 @@ import (
 	"pgregory.net/rapid"
 )
 
-// ringAt is where the kernel puts the parts of a ring, about.
+// ringAt has offsets similar to those of the kernel.
 var ringAt = unix.XDPRingOffset{Producer: 0, Consumer: 64, Flags: 128, Desc: 192}
 
-// kernelSide is the other side of a ring, as the kernel has it: counts and places worked out from the memory alone.
+// kernelSide is the kernel's side of a ring. It computes counts and places from the memory alone.
 type kernelSide struct {
 	mem   []byte
 	size  uint32
-	bytes int // of an entry
+	bytes int // size of an entry
 }
 
 func newKernelSide(size uint32, bytes int) *kernelSide {
@@ -29,7 +29,7 @@ func newKernelSide(size uint32, bytes int) *kernelSide {
 func (k *kernelSide) word(off uint64) uint32       { return binary.NativeEndian.Uint32(k.mem[off:]) }
 func (k *kernelSide) setWord(off uint64, n uint32) { binary.NativeEndian.PutUint32(k.mem[off:], n) }
 
-// place is the memory of an entry.
+// place returns the memory of an entry.
 func (k *kernelSide) place(n uint32) []byte { return k.mem[192+int(n%k.size)*k.bytes:][:k.bytes] }
 
 // start sets both counts of an empty ring.
@@ -38,7 +38,8 @@ func (k *kernelSide) start(n uint32) {
 	k.setWord(ringAt.Consumer, n)
 }
 
-// TestProducer: what is put arrives in order and unchanged, and only when it is published, whatever the counts are.
+// TestProducer: entries arrive in order and unchanged, only after they are published, and for any start of the
+// counts.
 func TestProducer(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		size := uint32(1) << rapid.IntRange(0, 5).Draw(t, "size")
@@ -84,7 +85,8 @@ func TestProducer(t *testing.T) {
 	})
 }
 
-// TestConsumer: what the kernel produces is seen in order and unchanged, peeked at any depth, and its places are free only when they are released.
+// TestConsumer: entries of the kernel are read in order and unchanged, peeked at any depth, and their places are free
+// only after they are released.
 func TestConsumer(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		size := uint32(1) << rapid.IntRange(0, 5).Draw(t, "size")
@@ -118,7 +120,8 @@ func TestConsumer(t *testing.T) {
 				}
 				for i := range n {
 					v := taken + uint64(i)
-					if d, want := c.peek(i), (unix.XDPDesc{Addr: v << 11, Len: uint32(v), Options: uint32(v) & 1}); d != want {
+					if d, want := c.peek(i), (unix.XDPDesc{Addr: v << 11, Len: uint32(v),
+						Options: uint32(v) & 1}); d != want {
 						t.Fatalf("%+v, want %+v", d, want)
 					}
 				}
@@ -144,8 +147,8 @@ func TestConsumer(t *testing.T) {
 	})
 }
 
-// TestRingBetweenThreads passes entries through two rings to a kernel that runs at the same time and back, as the fill and receive rings do. It is for the
-// race detector, too.
+// TestRingBetweenThreads passes entries through two rings to a kernel in another thread and back, as the fill and
+// receive rings do. The race detector checks it, too.
 func TestRingBetweenThreads(t *testing.T) {
 	const size, total = 8, 20_000
 	there, back := newKernelSide(size, 8), newKernelSide(size, 8)
@@ -154,7 +157,7 @@ func TestRingBetweenThreads(t *testing.T) {
 	r2, err := newRing[uint64](back.mem, ringAt, size)
 	must(t, err)
 	p, c := producerRing[uint64]{r1}, consumerRing[uint64]{r2}
-	// The kernel's sides of both rings, with views of their own.
+	// The kernel's sides of both rings have their own views.
 	k1, err := newRing[uint64](there.mem, ringAt, size)
 	must(t, err)
 	k2, err := newRing[uint64](back.mem, ringAt, size)
@@ -205,7 +208,7 @@ func TestNeedsWakeup(t *testing.T) {
 	}
 }
 
-// TestRingOutside: offsets that lead out of the memory are refused.
+// TestRingOutside: offsets outside of the memory are refused.
 func TestRingOutside(t *testing.T) {
 	k := newKernelSide(4, 8)
 	for _, c := range []struct {
@@ -226,7 +229,7 @@ func TestRingOutside(t *testing.T) {
 		at := ringAt
 		c.change(&at)
 		if _, err := newRing[uint64](k.mem, at, c.size); err == nil {
-			t.Errorf("%+v with %d entries is taken", at, c.size)
+			t.Errorf("%+v with %d entries is accepted", at, c.size)
 		}
 	}
 }
@@ -236,7 +239,8 @@ func TestUmem(t *testing.T) {
 	u, err := newUmem(2, &c)
 	must(t, err)
 	defer u.close()
-	if len(u.mem) != 2*6*2048 || u.chunkOf(u.address(7)) != 7 || u.chunkOf(u.address(7)+2047) != 7 || u.chunkOf(1<<63) != 1<<32-1 {
+	if len(u.mem) != 2*6*2048 || u.chunkOf(u.address(7)) != 7 || u.chunkOf(u.address(7)+2047) != 7 ||
+		u.chunkOf(1<<63) != 1<<32-1 {
 		t.Errorf("%d bytes", len(u.mem))
 	}
 	end := uint64(len(u.mem))
@@ -244,8 +248,10 @@ func TestUmem(t *testing.T) {
 		d  unix.XDPDesc
 		ok bool
 	}{
-		{unix.XDPDesc{Addr: 0, Len: 2048}, true}, {unix.XDPDesc{Addr: end - 2048, Len: 2048}, true}, {unix.XDPDesc{Addr: 256, Len: 1792}, true},
-		{unix.XDPDesc{Addr: 256, Len: 1793}, false}, {unix.XDPDesc{Addr: end, Len: 1}, false}, {unix.XDPDesc{Addr: 0, Len: 1<<32 - 1}, false},
+		{unix.XDPDesc{Addr: 0, Len: 2048}, true}, {unix.XDPDesc{Addr: end - 2048, Len: 2048}, true},
+		{unix.XDPDesc{Addr: 256, Len: 1792}, true},
+		{unix.XDPDesc{Addr: 256, Len: 1793}, false}, {unix.XDPDesc{Addr: end, Len: 1}, false},
+		{unix.XDPDesc{Addr: 0, Len: 1<<32 - 1}, false},
 		{unix.XDPDesc{Addr: 1<<64 - 1, Len: 1}, false},
 	} {
 		if b := u.slice(x.d); (b != nil) != x.ok || x.ok && (len(b) != int(x.d.Len) || cap(b) != len(b)) {
@@ -259,7 +265,8 @@ func TestUmem(t *testing.T) {
 		ok  bool
 	}{
 		{b, 0, true}, {b[:10], 0, true}, {b[100:110], 100, true}, {b[2047:], 2047, true},
-		{b[2048:], 0, false}, {nil, 0, false}, {make([]byte, 2048), 0, false}, {u.whole(4), 0, false}, {b[:10:10], 0, false}, {make([]byte, 9000), 0, false},
+		{b[2048:], 0, false}, {nil, 0, false}, {make([]byte, 2048), 0, false}, {u.whole(4), 0, false},
+		{b[:10:10], 0, false}, {make([]byte, 9000), 0, false},
 	} {
 		if off, ok := u.offset(3, x.b); ok != x.ok || ok && off != x.off {
 			t.Errorf("%d, %v; want %d, %v", off, ok, x.off, x.ok)

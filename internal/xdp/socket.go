@@ -11,13 +11,14 @@ import (
 	"gofabric/internal/netx"
 )
 
-// A queue that another socket has just left stays busy until the kernel's deferred work has let it go.
+// The kernel frees a queue of a closed socket in deferred work, so it stays busy for a while.
 const (
 	busyWait  = 3 * time.Second
 	busyPause = 5 * time.Millisecond
 )
 
-// sendKicks is how many calls one flush makes at most: a call sends as many packets as the socket's budget says, 32 before Linux 6.17.
+// sendKicks is the largest number of calls in one flush. A call sends as many packets as the socket's budget, which
+// is 32 before Linux 6.17.
 const sendKicks = 256
 
 // socket is an AF_XDP socket on one queue, with all four rings.
@@ -30,12 +31,13 @@ type socket struct {
 	tx    producerRing[unix.XDPDesc]
 	maps  [][]byte
 	multi bool // packets may have several descriptors (XDP_USE_SG)
-	zero  bool // the driver works on the umem itself
+	zero  bool // the driver uses the umem itself
 
 	noBusyPoll error // why the driver is not polled by receive calls
 }
 
-// openSocket opens a socket with rings, not mapped yet, over u. The first registers u, the others share it with first. It is not bound yet.
+// openSocket opens a socket over u with rings that are not mapped yet. The first socket registers u, and the others
+// share it. The socket is not bound yet.
 func openSocket(u *umem, c *Config, queue uint32, first *socket) (*socket, error) {
 	fd, err := unix.Socket(unix.AF_XDP, unix.SOCK_RAW|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK, 0)
 	if err != nil {
@@ -49,7 +51,7 @@ func openSocket(u *umem, c *Config, queue uint32, first *socket) (*socket, error
 	return s, nil
 }
 
-// setUp makes the rings, and u the socket's umem if it is to register that.
+// setUp makes the rings. With register it also makes u the umem of the socket.
 func (s *socket) setUp(u *umem, c *Config, register bool) error {
 	if register {
 		if errno := sysSetUmem(s.fd, u.mem, u.chunkSize()); errno != 0 {
@@ -67,28 +69,32 @@ func (s *socket) setUp(u *umem, c *Config, register bool) error {
 	return nil
 }
 
-// fillSize is how many places the fill ring has: twice as many as there are chunks. In a ring that is full, what we write lies in the cache line that the kernel
-// reads next, on another processor, and the line goes back and forth with each packet: a ping-pong of two cores takes 6 % longer.
+// fillSize returns the number of places in the fill ring: twice the number of chunks. In a full ring we would write
+// into the cache line that the kernel, on another processor, reads next. The line would move to and fro with each
+// packet: a ping-pong of two cores takes 6 % longer.
 func fillSize(c *Config) int { return 2 * c.RxFrames }
 
-// setOptional sets options that the socket works without.
+// setOptional sets options that are not required.
 func (s *socket) setOptional(c *Config, u *umem) {
 	fd := int(s.fd)
-	// In copy mode each packet under way is charged to the send buffer, with some bytes for its skb.
+	// In copy mode each packet in progress is charged to the send buffer, with some bytes for its skb.
 	room := c.TxFrames * (int(u.chunkSize()) + 1024)
 	if unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_SNDBUFFORCE, room) != nil {
 		unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_SNDBUF, room)
 	}
-	unix.SetsockoptInt(fd, unix.SOL_XDP, unix.XDP_MAX_TX_SKB_BUDGET, min(c.TxFrames, 256)) // 32 if the kernel does not know it
+	// If the kernel does not know the option, the budget is 32.
+	unix.SetsockoptInt(fd, unix.SOL_XDP, unix.XDP_MAX_TX_SKB_BUDGET, min(c.TxFrames, 256))
 	if c.BusyPoll > 0 {
 		s.noBusyPoll = s.setBusyPoll(c.BusyPoll)
 	}
 }
 
-// busyBudget is how many packets one look of ours lets the driver take: what its own looks do (NAPI_POLL_WEIGHT).
+// busyBudget is the number of packets that the driver may take in one of our polls. It is the number of its own polls
+// (NAPI_POLL_WEIGHT).
 const busyBudget = 64
 
-// setBusyPoll makes this socket's receive calls poll the driver, which then need not interrupt (Documentation/networking/napi.rst, busy polling).
+// setBusyPoll makes this socket's receive calls poll the driver, which then needs no interrupts
+// (Documentation/networking/napi.rst, busy polling).
 func (s *socket) setBusyPoll(d time.Duration) error {
 	for _, o := range []struct{ name, n int }{
 		{unix.SO_PREFER_BUSY_POLL, 1}, {unix.SO_BUSY_POLL, max(int(d.Microseconds()), 1)}, {unix.SO_BUSY_POLL_BUDGET, busyBudget},
@@ -106,7 +112,7 @@ func (s *socket) setBusyPoll(d time.Duration) error {
 	return nil
 }
 
-// Why there is no busy polling.
+// These are the reasons why there is no busy polling.
 var (
 	errBusyOff     = errors.New("switched off")
 	errBusyOld     = errors.New("the kernel is older than Linux 5.11")
@@ -145,7 +151,7 @@ func mapRing[T entry](s *socket, r *ring[T], at int64, off unix.XDPRingOffset, n
 	return err
 }
 
-// bind binds the socket to its queue. A socket that shares the umem of another one has that one's mode.
+// bind binds the socket to its queue. A socket that shares the umem of another one has the mode of that one.
 func (s *socket) bind(ifindex int, c *Config, multi bool, first *socket) error {
 	sa := unix.SockaddrXDP{Ifindex: uint32(ifindex), QueueID: s.queue}
 	if first != nil {
@@ -169,7 +175,7 @@ func (s *socket) bind(ifindex int, c *Config, multi bool, first *socket) error {
 	}
 	err := s.bindOnce(&sa)
 	if multi && (err == unix.EINVAL || err == unix.EOPNOTSUPP) {
-		sa.Flags &^= unix.XDP_USE_SG // Linux before 6.6, or a driver that has not got it with zero-copy
+		sa.Flags &^= unix.XDP_USE_SG // Linux before 6.6, or a driver that lacks it with zero-copy
 		err = s.bindOnce(&sa)
 	}
 	if err != nil {
@@ -180,7 +186,7 @@ func (s *socket) bind(ifindex int, c *Config, multi bool, first *socket) error {
 	return nil
 }
 
-// bindOnce binds, and waits for a bound time while the queue is busy.
+// bindOnce binds. While the queue is busy, it waits for a bounded time.
 func (s *socket) bindOnce(sa *unix.SockaddrXDP) error {
 	for end := time.Now().Add(busyWait); ; time.Sleep(busyPause) {
 		err := unix.Bind(int(s.fd), sa)
@@ -196,7 +202,7 @@ func (s *socket) askZeroCopy() bool {
 	return errno == 0 && flags&unix.XDP_OPTIONS_ZEROCOPY != 0
 }
 
-// statistics is what the kernel counts for the socket.
+// statistics returns the kernel's counters of the socket.
 func (s *socket) statistics() (unix.XDPStatistics, error) {
 	var st unix.XDPStatistics
 	if _, errno := sysGetOption(s.fd, unix.XDP_STATISTICS, &st); errno != 0 {
@@ -205,8 +211,9 @@ func (s *socket) statistics() (unix.XDPStatistics, error) {
 	return st, nil
 }
 
-// kick makes the kernel send what is in the transmit ring, where it must be told. 0: it has taken all, or will without more calls. EAGAIN: some is left for
-// later, since the system had no room. Other errors are the device's (ENETDOWN, ENXIO); what is in the ring stays there. Any thread may call it.
+// kick makes the kernel send the packets in the transmit ring, if it needs a call for that. 0: it has taken all, or
+// will without further calls. EAGAIN: some are left for later, because the system had no room. Other errors are the
+// device's (ENETDOWN, ENXIO); packets in the ring stay there. Any thread may call it.
 func (s *socket) kick() unix.Errno {
 	if !s.tx.needsWakeup() {
 		return 0
@@ -217,7 +224,8 @@ func (s *socket) kick() unix.Errno {
 		case 0:
 			return 0
 		case unix.EAGAIN, unix.EBUSY, unix.ENOBUFS, unix.EINTR:
-			// EAGAIN is also what it says when the budget of one call is used up (net/xdp/xsk.c, xsk_generic_xmit).
+			// The kernel also returns EAGAIN when the budget of one call is used up (net/xdp/xsk.c,
+			// xsk_generic_xmit).
 			left := s.tx.unconsumed()
 			if left == 0 {
 				return 0
@@ -233,7 +241,7 @@ func (s *socket) kick() unix.Errno {
 	return unix.EAGAIN
 }
 
-// close ends the socket. The umem is the caller's.
+// close closes the socket. The caller owns the umem.
 func (s *socket) close() {
 	for _, m := range s.maps {
 		unix.Munmap(m)

@@ -2,18 +2,21 @@
 
 package xdp
 
-// Stats counts what went wrong on all queues of an interface since it was opened, in packets unless it says otherwise.
+// Stats counts losses on all queues of an interface since it was opened, in packets unless the comment says
+// otherwise.
 type Stats struct {
-	NoFrame   uint64 // dropped by the kernel: all frames to receive were in use (rx_fill_ring_empty_descs)
-	RingFull  uint64 // dropped by the kernel: the receive ring was full (rx_ring_full)
-	Dropped   uint64 // dropped by the kernel for other reasons, such as a packet of several parts where that was not asked for (the rest of rx_dropped)
-	BadRx     uint64 // descriptors to receive that the kernel refused, or gave back wrong: errors of this package
-	BadTx     uint64 // the same to transmit
-	Unclaimed uint64 // came for a port that had closed
-	Overflow  uint64 // for ports that did not come for theirs while others received them (Port.Lost)
+	NoFrame  uint64 // dropped by the kernel: all frames to receive were in use (rx_fill_ring_empty_descs)
+	RingFull uint64 // dropped by the kernel: the receive ring was full (rx_ring_full)
+	// Dropped counts packets that the kernel dropped for other reasons, such as a packet of several parts on a socket
+	// that does not accept them (the rest of rx_dropped).
+	Dropped   uint64
+	BadRx     uint64 // descriptors to receive that the kernel refused, or returned wrong: errors of this package
+	BadTx     uint64 // the same for descriptors to transmit
+	Unclaimed uint64 // for a port that had closed
+	Overflow  uint64 // for ports that did not receive while others did (Port.Lost)
 }
 
-// Stats asks the kernel and adds up.
+// Stats returns the sums of the kernel's counters.
 func (i *Interface) Stats() (Stats, error) {
 	var t Stats
 	for _, q := range i.queues {
@@ -24,7 +27,7 @@ func (i *Interface) Stats() (Stats, error) {
 		t.NoFrame += k.Rx_fill_ring_empty_descs
 		t.RingFull += k.Rx_ring_full
 		if !q.s.zero {
-			// In copy mode a packet for which there is no frame counts as both (net/xdp/xsk.c, __xsk_rcv).
+			// In copy mode a packet without a frame counts as both (net/xdp/xsk.c, __xsk_rcv).
 			k.Rx_dropped -= min(k.Rx_dropped, k.Rx_fill_ring_empty_descs)
 		}
 		t.Dropped += k.Rx_dropped
@@ -42,7 +45,8 @@ func (i *Interface) Stats() (Stats, error) {
 	return t, nil
 }
 
-// Traffic is how many frames have been received, and handed over for transmitting, since the interface was opened. The counts wrap around.
+// Traffic returns the numbers of frames received, and submitted for transmitting, since the interface was opened. The
+// counts wrap around.
 func (i *Interface) Traffic() (received, sent uint32) {
 	for _, q := range i.queues {
 		q.in.Lock()

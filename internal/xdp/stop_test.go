@@ -10,11 +10,11 @@ import (
 	"time"
 )
 
-// TestStopIsOver: when Stop has returned, nothing comes any more, not even what the kernel was at.
+// TestStopIsOver: no packet arrives after Stop has returned, not even one that the kernel was processing.
 func TestStopIsOver(t *testing.T) {
 	a, b := places(t, 1, 1500)
 	at, from := netip.AddrPortFrom(a.v4, 7001), netip.AddrPortFrom(b.v4, 7000)
-	i, p := openPort(t, a, Config{Mode: Driver}, at) // the driver shows packets in batches
+	i, p := openPort(t, a, Config{Mode: Driver}, at) // the driver delivers packets in batches
 	_, q := openPort(t, b, Config{Mode: Driver}, from)
 	ended, done := atomic.Bool{}, make(chan struct{})
 	t.Cleanup(func() { ended.Store(true); <-done })

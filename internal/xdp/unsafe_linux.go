@@ -1,6 +1,8 @@
-// The one file with unsafe: memory shared with the kernel, and system calls for which golang.org/x/sys has no wrapper.
+// This is the only file with unsafe: memory shared with the kernel, and system calls for which golang.org/x/sys has
+// no wrapper.
 //
-// Calls of the data path are raw, as in internal/netx: they do not block (MSG_DONTWAIT), and telling the scheduler costs more.
+// Calls of the data path are raw, as in internal/netx. They do not block (MSG_DONTWAIT), and informing the scheduler
+// costs more.
 
 package xdp
 
@@ -14,7 +16,7 @@ import (
 	"gofabric/internal/netx"
 )
 
-// wordAt is the 32-bit word at an offset of shared memory.
+// wordAt returns the 32-bit word at an offset of shared memory.
 func wordAt(mem []byte, off uint64) (*uint32, error) {
 	if off%4 != 0 || off > uint64(len(mem)) || uint64(len(mem))-off < 4 {
 		return nil, fmt.Errorf("a ring's counter at %d of %d bytes", off, len(mem))
@@ -22,7 +24,7 @@ func wordAt(mem []byte, off uint64) (*uint32, error) {
 	return (*uint32)(unsafe.Pointer(&mem[off])), nil
 }
 
-// entriesAt is the n entries from an offset of shared memory on.
+// entriesAt returns n entries from an offset of shared memory on.
 func entriesAt[T entry](mem []byte, off uint64, n uint32) ([]T, error) {
 	var e T
 	if off%8 != 0 || off > uint64(len(mem)) || (uint64(len(mem))-off)/uint64(unsafe.Sizeof(e)) < uint64(n) || n == 0 {
@@ -31,13 +33,13 @@ func entriesAt[T entry](mem []byte, off uint64, n uint32) ([]T, error) {
 	return unsafe.Slice((*T)(unsafe.Pointer(&mem[off])), n), nil
 }
 
-// toBoundary is how many bytes of memory lie before the first multiple of a power of two.
+// toBoundary returns the number of bytes before the first multiple of a power of two.
 func toBoundary(mem []byte, of uintptr) int {
 	at := uintptr(unsafe.Pointer(unsafe.SliceData(mem)))
 	return int(-at & (of - 1))
 }
 
-// entrySize is how many bytes an entry has.
+// entrySize returns the number of bytes of an entry.
 func entrySize[T entry]() int {
 	var e T
 	return int(unsafe.Sizeof(e))
@@ -45,30 +47,31 @@ func entrySize[T entry]() int {
 
 // sysSetUmem registers memory as a socket's umem (XDP_UMEM_REG).
 func sysSetUmem(fd netx.FD, mem []byte, chunk uint32) unix.Errno {
-	// The kernel takes shorter structures of earlier versions: without the length of metadata, which came in 6.8, it is that of Linux 5.4.
+	// The kernel accepts the shorter structures of earlier versions. Without the length of metadata, which Linux 6.8
+	// added, it is that of Linux 5.4.
 	reg := unix.XDPUmemReg{Addr: uint64(uintptr(unsafe.Pointer(unsafe.SliceData(mem)))), Len: uint64(len(mem)), Size: chunk}
 	_, _, err := syscall.Syscall6(unix.SYS_SETSOCKOPT, uintptr(fd), unix.SOL_XDP, unix.XDP_UMEM_REG, uintptr(unsafe.Pointer(&reg)),
 		unsafe.Offsetof(reg.Tx_metadata_len), 0)
 	return err
 }
 
-// sysGetOption reads an option of SOL_XDP and returns how many bytes the kernel wrote.
+// sysGetOption reads an option of SOL_XDP and returns the number of bytes that the kernel wrote.
 func sysGetOption[T any](fd netx.FD, name int, v *T) (int, unix.Errno) {
 	size := uint32(unsafe.Sizeof(*v))
 	_, _, err := syscall.Syscall6(unix.SYS_GETSOCKOPT, uintptr(fd), unix.SOL_XDP, uintptr(name), uintptr(unsafe.Pointer(v)), uintptr(unsafe.Pointer(&size)), 0)
 	return int(size), err
 }
 
-// offsetsSize is the size of the answer to XDP_MMAP_OFFSETS since Linux 5.4; before, there were no flags in the rings.
+// offsetsSize is the size of the result of XDP_MMAP_OFFSETS since Linux 5.4. Before that rings had no flags.
 const offsetsSize = int(unsafe.Sizeof(unix.XDPMmapOffsets{}))
 
-// sysKickSend makes the kernel look at the transmit ring.
+// sysKickSend makes the kernel process the transmit ring.
 func sysKickSend(fd netx.FD) unix.Errno {
 	_, _, err := syscall.RawSyscall6(unix.SYS_SENDTO, uintptr(fd), 0, 0, unix.MSG_DONTWAIT, 0, 0)
 	return err
 }
 
-// sysKickReceive makes the kernel look at the fill ring.
+// sysKickReceive makes the kernel process the fill ring.
 func sysKickReceive(fd netx.FD) unix.Errno {
 	_, _, err := syscall.RawSyscall6(unix.SYS_RECVFROM, uintptr(fd), 0, 0, unix.MSG_DONTWAIT, 0, 0)
 	return err
@@ -81,7 +84,8 @@ type channels struct {
 	rx, tx, other, combined             uint32
 }
 
-// sysChannels asks how many queues an interface has in use (ETHTOOL_GCHANNELS). fd is any socket of the interface's network namespace.
+// sysChannels returns the numbers of queues of an interface (ETHTOOL_GCHANNELS). fd is any socket of the interface's
+// network namespace.
 func sysChannels(fd netx.FD, name string) (channels, unix.Errno) {
 	c := channels{cmd: unix.ETHTOOL_GCHANNELS}
 	var req struct { // struct ifreq

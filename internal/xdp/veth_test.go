@@ -11,7 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// pattern is bytes that show where they belong.
+// pattern returns bytes that depend on their position and on seed.
 func pattern(n int, seed byte) []byte {
 	b := make([]byte, n)
 	for i := range b {
@@ -20,8 +20,8 @@ func pattern(n int, seed byte) []byte {
 	return b
 }
 
-// TestToSocket sends both ways between a port and a plain socket, in every mode, for every size that matters. What comes in generic mode and is longer than one datagram may be
-// a run, whatever the MTU, goes to the port's socket.
+// TestToSocket sends in both directions between a port and a plain socket, in every mode and for every relevant size.
+// In generic mode a packet that is longer than one datagram may be a run, for any MTU. It goes to the port's socket.
 func TestToSocket(t *testing.T) {
 	for _, mode := range []Mode{Driver, Generic} {
 		for _, mtu := range []int{1500, 3490, 9000} {
@@ -44,7 +44,8 @@ func TestToSocket(t *testing.T) {
 						put(t, p, packet(t, a, b, mine, theirs, want))
 						n, from, err := s.ReadFromUDPAddrPort(buf)
 						must(t, err)
-						if from.Port() != mine.Port() || from.Addr().Unmap() != mine.Addr() || !bytes.Equal(buf[:n], want) {
+						if from.Port() != mine.Port() || from.Addr().Unmap() != mine.Addr() ||
+							!bytes.Equal(buf[:n], want) {
 							t.Fatalf("%d bytes from %v, want %d", n, from, len(want))
 						}
 						want = pattern(len(want), 2)
@@ -72,14 +73,16 @@ func TestToSocket(t *testing.T) {
 	}
 }
 
-// TestRuns: what a plain socket sends as a run (UDP_SEGMENT) arrives as the datagrams that it is made of. In driver mode the cable's other end takes the run
-// apart; in generic mode it comes in one piece, which the program leaves to the kernel, be it shorter than the MTU.
+// TestRuns: a run from a plain socket (UDP_SEGMENT) arrives as its datagrams. In driver mode the other end of the
+// cable splits the run. In generic mode the run arrives as one packet, which the program leaves to the kernel even if
+// it is shorter than the MTU.
 func TestRuns(t *testing.T) {
 	for _, c := range []struct {
 		mode       Mode
 		mtu        int
 		seg, count int
-	}{{Driver, 1500, 1000, 10}, {Generic, 1500, 1000, 10}, {Driver, 9000, 1000, 5}, {Generic, 9000, 1000, 5}, {Generic, 9000, 740, 2}, {Generic, 3490, 1000, 2}} {
+	}{{Driver, 1500, 1000, 10}, {Generic, 1500, 1000, 10}, {Driver, 9000, 1000, 5}, {Generic, 9000, 1000, 5},
+		{Generic, 9000, 740, 2}, {Generic, 3490, 1000, 2}} {
 		mode, seg, count := c.mode, c.seg, c.count
 		a, b := places(t, 1, c.mtu)
 		for _, addrs := range [][2]netip.Addr{{a.v4, b.v4}, {a.v6, b.v6}} {

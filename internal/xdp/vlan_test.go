@@ -16,7 +16,7 @@ import (
 	"gofabric/test/need"
 )
 
-// Where fields of struct __sk_buff are (linux/bpf.h), and what programs there return (TCX_NEXT, TCX_DROP).
+// These are offsets in struct __sk_buff (linux/bpf.h), and the results of such programs (TCX_NEXT, TCX_DROP).
 const (
 	skbTCI      = 24
 	skbVLANKind = 28
@@ -25,7 +25,7 @@ const (
 	tcShot = 2
 )
 
-// onWire attaches a program to an end of the cable, for what leaves or what comes.
+// onWire attaches a program to an end of the cable, for incoming or outgoing packets.
 func onWire(t *testing.T, h *place, index int, at ebpf.AttachType, code asm.Instructions) {
 	t.Helper()
 	h.Enter()
@@ -35,13 +35,13 @@ func onWire(t *testing.T, h *place, index int, at ebpf.AttachType, code asm.Inst
 	t.Cleanup(func() { prog.Close() })
 	l, err := link.AttachTCX(link.TCXOptions{Interface: index, Program: prog, Attach: at})
 	if errors.Is(err, ebpf.ErrNotSupported) {
-		need.Missing(t, "it takes programs of tc by links, which came with Linux 6.6")
+		need.Missing(t, "the kernel cannot attach tc programs by links, which Linux 6.6 can")
 	}
 	must(t, err)
 	t.Cleanup(func() { l.Close() })
 }
 
-// pushInto puts a tag into packets, before those that are there, as a VLAN device does over a card that leaves that to it.
+// pushInto inserts a tag into packets, before other tags. A VLAN device does that if the card cannot.
 func pushInto(tag frame.Tag) asm.Instructions {
 	return asm.Instructions{
 		asm.Mov.Reg(asm.R6, asm.R1),
@@ -68,7 +68,7 @@ func pushInto(tag frame.Tag) asm.Instructions {
 	}
 }
 
-// pushBeside has packets carry a tag beside them, as over a card that is to put it in.
+// pushBeside adds a tag to the metadata of packets. A VLAN device does that if the card inserts it.
 func pushBeside(tag frame.Tag) asm.Instructions {
 	return asm.Instructions{
 		asm.Mov.Reg(asm.R6, asm.R1),
@@ -79,7 +79,7 @@ func pushBeside(tag frame.Tag) asm.Instructions {
 	}
 }
 
-// popped takes the tags off packets that have just these, the outer one first, and drops all others.
+// popped removes these tags from packets that have exactly them, the outer one first, and drops all other packets.
 func popped(tags ...frame.Tag) asm.Instructions {
 	is := asm.Instructions{asm.Mov.Reg(asm.R6, asm.R1)}
 	for _, tag := range tags {
@@ -99,25 +99,26 @@ func popped(tags ...frame.Tag) asm.Instructions {
 	)
 }
 
-// TestTagsOnTheWire sends datagrams of the kernel's through a cable that tags them to ports in those VLANs, and what ports send with tags to a socket behind
-// one that takes just those off. It needs no VLAN devices.
+// TestTagsOnTheWire sends datagrams of the kernel through a cable that tags them, to ports in those VLANs. Ports send
+// with tags to a socket behind a program that removes exactly those tags. The test needs no VLAN devices.
 func TestTagsOnTheWire(t *testing.T) {
 	prio := frame.Tag{Proto: frame.TagC, TCI: 7 << 13}
 	prio5 := frame.Tag{Proto: frame.TagC, TCI: 7<<13 | 5}
 	for _, mode := range []Mode{Driver, Generic} {
 		for _, c := range []struct {
 			name   string
-			wire   []frame.Tag // the outer one first
-			beside bool        // the outermost is beside the packet
-			port   []frame.Tag // of the port that they are for
-			others []frame.Tag // of one that gets nothing
+			wire   []frame.Tag // the outer tag first
+			beside bool        // the outermost tag is in the metadata
+			port   []frame.Tag // tags of the port that receives them
+			others []frame.Tag // tags of a port that receives nothing
 		}{
 			{"one", []frame.Tag{tag5}, false, []frame.Tag{tag5}, nil},
 			{"one with a priority", []frame.Tag{prio5}, false, []frame.Tag{tag5}, nil},
 			{"a priority only", []frame.Tag{prio}, false, nil, []frame.Tag{tag5}},
 			{"two", []frame.Tag{tag9, tag5}, false, []frame.Tag{tag9, tag5}, []frame.Tag{tag5}},
 			{"beside the packet, where no XDP program sees it", []frame.Tag{tag5}, true, nil, []frame.Tag{tag5}},
-			{"two, the outer one beside the packet", []frame.Tag{tag9, tag5}, true, []frame.Tag{tag5}, []frame.Tag{tag9, tag5}},
+			{"two, the outer one beside the packet", []frame.Tag{tag9, tag5}, true, []frame.Tag{tag5},
+				[]frame.Tag{tag9, tag5}},
 		} {
 			t.Run(fmt.Sprintf("%v/%s", mode, c.name), func(t *testing.T) {
 				a, b := places(t, 1, 1500)

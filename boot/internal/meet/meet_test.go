@@ -54,10 +54,10 @@ func TestFence(t *testing.T) {
 		}
 	}
 	if _, err := ParseFence(append(b, 0)); err == nil {
-		t.Error("a byte too many was taken")
+		t.Error("a message with a byte too many was accepted")
 	}
 	if _, err := ParseFence([]byte{0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 0xff, 0xff}); err == nil {
-		t.Error("four billion entries were taken")
+		t.Error("a message with four billion entries was accepted")
 	}
 }
 
@@ -101,10 +101,10 @@ func TestRounds(t *testing.T) {
 		t.Errorf("twice: %v", err)
 	}
 	if _, err := r.Arrive(1, &Fence{Round: 1}); err == nil {
-		t.Error("another round was taken")
+		t.Error("a message of another round was accepted")
 	}
 	if _, err := r.Arrive(3, &Fence{}); err == nil {
-		t.Error("another rank was taken")
+		t.Error("a message of another rank was accepted")
 	}
 	arrive(0, 0, Entry{"a", []byte("1")})
 	all := arrive(1, 0)
@@ -122,7 +122,7 @@ func TestRounds(t *testing.T) {
 	}
 }
 
-// TestRoundsBounded: what processes put is bounded for the job, and putting a key again does not count twice.
+// TestRoundsBounded: the values of a job are bounded together, and a key that is put again does not count twice.
 func TestRoundsBounded(t *testing.T) {
 	r := NewRounds(2)
 	big := make([]byte, MaxJob/2)
@@ -130,7 +130,7 @@ func TestRoundsBounded(t *testing.T) {
 		t.Error(err)
 	}
 	if _, err := r.Arrive(1, &Fence{Entries: []Entry{{"b", big}}}); err == nil {
-		t.Error("too much was taken")
+		t.Error("values beyond the bound were accepted")
 	}
 }
 

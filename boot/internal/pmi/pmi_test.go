@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// golden are messages as MPICH's hydra 4.0.2 (PMI-1, PMI-2) and Slurm 22.05 (PMI-2) sent them.
+// golden has messages as MPICH's hydra 4.0.2 (PMI-1, PMI-2) and Slurm 22.05 (PMI-2) sent them.
 var golden = []struct {
 	name string
 	d    Dialect
@@ -18,23 +18,29 @@ var golden = []struct {
 		Message{{"cmd", "response_to_init"}, {"pmi_version", "1"}, {"pmi_subversion", "1"}, {"rc", "0"}}},
 	{"hydra maxes", V1{}, "cmd=maxes kvsname_max=256 keylen_max=64 vallen_max=1024\n",
 		Message{{"cmd", "maxes"}, {"kvsname_max", "256"}, {"keylen_max", "64"}, {"vallen_max", "1024"}}},
-	{"hydra name", V1{}, "cmd=my_kvsname kvsname=kvs_3534_0_1194332646_vm\n", Message{{"cmd", "my_kvsname"}, {"kvsname", "kvs_3534_0_1194332646_vm"}}},
-	{"hydra put", V1{}, "cmd=put_result rc=0 msg=success\n", Message{{"cmd", "put_result"}, {"rc", "0"}, {"msg", "success"}}},
+	{"hydra name", V1{}, "cmd=my_kvsname kvsname=kvs_3534_0_1194332646_vm\n",
+		Message{{"cmd", "my_kvsname"}, {"kvsname", "kvs_3534_0_1194332646_vm"}}},
+	{"hydra put", V1{}, "cmd=put_result rc=0 msg=success\n",
+		Message{{"cmd", "put_result"}, {"rc", "0"}, {"msg", "success"}}},
 	{"hydra barrier", V1{}, "cmd=barrier_out\n", Message{{"cmd", "barrier_out"}}},
-	{"hydra get", V1{}, "cmd=get_result rc=0 msg=success value=again\n", Message{{"cmd", "get_result"}, {"rc", "0"}, {"msg", "success"}, {"value", "again"}}},
+	{"hydra get", V1{}, "cmd=get_result rc=0 msg=success value=again\n",
+		Message{{"cmd", "get_result"}, {"rc", "0"}, {"msg", "success"}, {"value", "again"}}},
 	{"hydra none", V1{}, "cmd=get_result rc=-1 msg=key_nope_not_found value=unknown\n",
 		Message{{"cmd", "get_result"}, {"rc", "-1"}, {"msg", "key_nope_not_found"}, {"value", "unknown"}}},
 	{"hydra fullinit", V2{}, "   113cmd=fullinit-response;pmi-version=2;pmi-subversion=0;rank=0;size=2;appnum=0;debugged=FALSE;pmiverbose=FALSE;rc=0;",
-		Message{{"cmd", "fullinit-response"}, {"pmi-version", "2"}, {"pmi-subversion", "0"}, {"rank", "0"}, {"size", "2"}, {"appnum", "0"},
+		Message{{"cmd", "fullinit-response"}, {"pmi-version", "2"}, {"pmi-subversion", "0"}, {"rank", "0"},
+			{"size", "2"}, {"appnum", "0"},
 			{"debugged", "FALSE"}, {"pmiverbose", "FALSE"}, {"rc", "0"}}},
 	{"hydra get2", V2{}, "    45cmd=kvs-get-response;found=TRUE;value=a;rc=0;",
 		Message{{"cmd", "kvs-get-response"}, {"found", "TRUE"}, {"value", "a"}, {"rc", "0"}}},
 	{"slurm init", V1{}, "cmd=response_to_init rc=0 pmi_version=2 pmi_subversion=0\n",
 		Message{{"cmd", "response_to_init"}, {"rc", "0"}, {"pmi_version", "2"}, {"pmi_subversion", "0"}}},
 	{"slurm fullinit", V2{}, "114   cmd=fullinit-response;rc=0;pmi-version=2;pmi-subversion=0;rank=0;size=4;appnum=-1;debugged=FALSE;pmiverbose=FALSE;",
-		Message{{"cmd", "fullinit-response"}, {"rc", "0"}, {"pmi-version", "2"}, {"pmi-subversion", "0"}, {"rank", "0"}, {"size", "4"},
+		Message{{"cmd", "fullinit-response"}, {"rc", "0"}, {"pmi-version", "2"}, {"pmi-subversion", "0"}, {"rank", "0"},
+			{"size", "4"},
 			{"appnum", "-1"}, {"debugged", "FALSE"}, {"pmiverbose", "FALSE"}}},
-	{"slurm none", V2{}, "38    cmd=kvs-get-response;rc=0;found=FALSE;", Message{{"cmd", "kvs-get-response"}, {"rc", "0"}, {"found", "FALSE"}}},
+	{"slurm none", V2{}, "38    cmd=kvs-get-response;rc=0;found=FALSE;",
+		Message{{"cmd", "kvs-get-response"}, {"rc", "0"}, {"found", "FALSE"}}},
 }
 
 func TestGolden(t *testing.T) {
@@ -51,7 +57,7 @@ func TestGolden(t *testing.T) {
 	}
 }
 
-// TestAppend: what hydra and Slurm took.
+// TestAppend compares with messages that hydra and Slurm have accepted.
 func TestAppend(t *testing.T) {
 	for _, c := range []struct {
 		d    Dialect
@@ -72,8 +78,10 @@ func TestMalformed(t *testing.T) {
 		d    Dialect
 		data string
 	}{
-		{V1{}, "\n"}, {V1{}, "hello there\n"}, {V1{}, "=a\n"}, {V1{}, "rc=0 cmd=a\n"}, {V1{}, strings.Repeat("a=b ", 65) + "\n"}, {V1{}, strings.Repeat("x", MaxMessage)},
-		{V2{}, "cmd=init pmi"}, {V2{}, "     0cmd"}, {V2{}, "    -1cmd"}, {V2{}, "999999cmd=a;"}, {V2{}, "     4cmd="}, {V2{}, "     5cmd;="}, {V2{}, "     5rc=0;"},
+		{V1{}, "\n"}, {V1{}, "hello there\n"}, {V1{}, "=a\n"}, {V1{}, "rc=0 cmd=a\n"},
+		{V1{}, strings.Repeat("a=b ", 65) + "\n"}, {V1{}, strings.Repeat("x", MaxMessage)},
+		{V2{}, "cmd=init pmi"}, {V2{}, "     0cmd"}, {V2{}, "    -1cmd"}, {V2{}, "999999cmd=a;"}, {V2{}, "     4cmd="},
+		{V2{}, "     5cmd;="}, {V2{}, "     5rc=0;"},
 	} {
 		if m, n, err := c.d.Next([]byte(c.data)); err == nil {
 			t.Errorf("%.40q became %v, %d bytes", c.data, m, n)
@@ -87,7 +95,7 @@ func TestCheck(t *testing.T) {
 		t.Error(err)
 	}
 	if ok.Check("get_result") == nil || (Message{{"cmd", "a"}, {"rc", "-1"}}).Check("a") == nil {
-		t.Error("a bad answer is good")
+		t.Error("a refusal was accepted as success")
 	}
 }
 
@@ -120,7 +128,7 @@ func TestValues(t *testing.T) {
 			}
 			count, err := l.Count(parts[0])
 			if err != nil || count != len(parts) {
-				t.Fatalf("%d bytes: %d parts, %d said, %v", n, len(parts), count, err)
+				t.Fatalf("%d bytes: %d parts, count %d, %v", n, len(parts), count, err)
 			}
 			for i, p := range parts {
 				if len(p) >= l.Value || strings.ContainsAny(p, " =;\n") || len(Part("", i)) > partDigits {
@@ -132,7 +140,7 @@ func TestValues(t *testing.T) {
 			}
 		}
 		if _, err := l.Split(make([]byte, MaxValue+1)); err == nil {
-			t.Error("a value that is too long was taken")
+			t.Error("a value that is too long was accepted")
 		}
 	}
 	for _, bad := range []string{"", "a", "0:", "-1:", "99999999:", ":"} {
@@ -151,7 +159,7 @@ func FuzzNext(f *testing.F) {
 		if n > len(data) || err == nil && (n == 0) != (m == nil) {
 			t.Fatalf("%v, %d of %d bytes, %v", m, n, len(data), err)
 		}
-		if n > 0 { // what was understood is written so that it is understood again
+		if n > 0 { // an accepted message is encoded to an equal one
 			again, _, err := V2{}.Next(V2{}.Append(nil, m))
 			if err == nil && !reflect.DeepEqual(m, again) {
 				t.Fatalf("%v became %v", m, again)

@@ -1,5 +1,5 @@
-// Package batchtest gives tests of drivers a batch.Scheduler whose clock they move. What the rules of package batch make of time is tested there;
-// what a driver tells the scheduler is tested without a clock that runs on.
+// Package batchtest gives tests of drivers a batch.Scheduler whose clock they control. Package batch tests how its
+// rules depend on time. Tests of drivers check what a driver reports to the scheduler, with a clock that stands still.
 package batchtest
 
 import (
@@ -9,18 +9,18 @@ import (
 	"gofabric/internal/mono"
 )
 
-// Host is a domain whose application polls, and whose clock stands still. Its timer never comes.
+// Host is a domain whose application polls, and whose clock stands still. Its timer never fires.
 type Host struct{ now mono.Time }
 
-// Take makes the clock of s stand. It is ahead of the real one, by which the domain may look for what has waited long enough.
-// The lock that guards s must be held, here and in Advance.
+// Take gives s a clock that stands still. It is ahead of the real clock, by which the domain may look for messages
+// that have waited for too long. The caller must hold the lock that guards s, here and in Advance.
 func Take(s *batch.Scheduler) *Host {
 	h := &Host{mono.Now().Add(24 * time.Hour)}
 	s.Init(h)
 	return h
 }
 
-// Advance moves the clock on.
+// Advance moves the clock forward.
 func (h *Host) Advance(d time.Duration) { h.now = h.now.Add(d) }
 
 // Now implements batch.Host.

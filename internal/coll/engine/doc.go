@@ -7,7 +7,8 @@
 //	barrier          dissemination
 //	broadcast        binomial tree; large: scatter, then a ring
 //	reduce           binomial tree; large: reduce-scatter, then every member sends its block to the root
-//	allreduce        recursive doubling; large: reduce-scatter, then allgather (Rabenseifner for powers of two, else rings)
+//	allreduce        recursive doubling; large: reduce-scatter, then allgather (Rabenseifner for powers of two,
+//	                 otherwise rings)
 //	reduce-scatter   as allreduce without its second half
 //	allgather        Bruck; large: a ring
 //	gather, scatter  binomial tree; large, or with few members: the root sends to or receives from each member

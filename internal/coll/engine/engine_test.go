@@ -1,7 +1,7 @@
 package engine
 
-// All operations against their definitions, over a network that delivers late and keeps the order only between each
-// two members.
+// This file tests all operations against their definitions. The simulated network delays messages, and keeps their
+// order only between each two members.
 
 import (
 	"bytes"
@@ -15,7 +15,7 @@ import (
 	"gofabric/test/sim/network"
 )
 
-// parcel is a message under way: its bytes are read when it is delivered, as lent buffers are.
+// message is a message on its way. Its bytes are read when it is delivered, as lent buffers are.
 type message struct {
 	from, slot int
 	number     uint8
@@ -28,15 +28,15 @@ type want struct {
 	buf        []byte
 }
 
-// member is an Op with the sends and receives that it has asked for.
+// member is an Op with the sends and receives that it has posted.
 type member struct {
 	Op
 	wants         []want
-	early         []message // copies of messages that arrived before their receive
+	early         []message // copies of messages that arrived before their receive was posted
 	started, done bool
 }
 
-// run executes one operation at all members, which start at different times.
+// run executes one operation at all members. They start at different times.
 func run(t interface{ Fatalf(string, ...any) }, args []Args, s *network.Sched, ms []*member) {
 	n, left := len(args), len(args)
 	last := make([]int64, n*n) // arrival of the latest message from one member to another
@@ -90,7 +90,7 @@ func run(t interface{ Fatalf(string, ...any) }, args []Args, s *network.Sched, m
 	}
 }
 
-// match gives w the first message that arrived for it.
+// match delivers to w the first message that has arrived for it.
 func (m *member) match(t interface{ Fatalf(string, ...any) }, w want) bool {
 	for i, p := range m.early {
 		if p.from == w.from && p.number == w.number {
@@ -122,7 +122,7 @@ func (m *member) take(t interface{ Fatalf(string, ...any) }, w want, p message) 
 	m.Finished(w.slot)
 }
 
-// fill fills b.
+// fill fills b with random bytes.
 func fill(s *network.Sched, b []byte) {
 	for ; len(b) >= 8; b = b[8:] {
 		binary.LittleEndian.PutUint64(b, s.Uint64())
@@ -133,7 +133,8 @@ func fill(s *network.Sched, b []byte) {
 }
 
 // checkAll runs one operation and compares the result of each member with the reference.
-func checkAll(t interface{ Fatalf(string, ...any) }, kind Kind, n, root, elems int, typ atomics.Datatype, op atomics.Op, inPlace bool, s *network.Sched, ms []*member) {
+func checkAll(t interface{ Fatalf(string, ...any) }, kind Kind, n, root, elems int, typ atomics.Datatype, op atomics.Op,
+	inPlace bool, s *network.Sched, ms []*member) {
 	size := elems * atomics.Size(typ)
 	in := make([][]byte, n)
 	args := make([]Args, n)
@@ -149,7 +150,8 @@ func checkAll(t interface{ Fatalf(string, ...any) }, kind Kind, n, root, elems i
 		}
 		in[i] = make([]byte, inLen)
 		fill(s, in[i])
-		a := Args{Kind: kind, Members: n, Rank: i, Root: root, Block: size, In: bytes.Clone(in[i]), Out: make([]byte, outLen), Type: typ, Op: op}
+		a := Args{Kind: kind, Members: n, Rank: i, Root: root, Block: size, In: bytes.Clone(in[i]),
+			Out: make([]byte, outLen), Type: typ, Op: op}
 		fill(s, a.Out)
 		switch {
 		case kind == Broadcast:
@@ -175,7 +177,7 @@ func checkAll(t interface{ Fatalf(string, ...any) }, kind Kind, n, root, elems i
 	}
 }
 
-// reference returns what a member's Out must be; nil: unchanged.
+// reference returns the expected Out of a member, or nil if Out must not change.
 func reference(a Args, in [][]byte) []byte {
 	sum := func() []byte {
 		s := bytes.Clone(in[0])
@@ -220,12 +222,13 @@ func members(n int) []*member {
 	return ms
 }
 
-// large reports whether an operation has an algorithm for hundreds of thousands of bytes, and is tested with them.
+// large reports whether an operation has an algorithm for hundreds of thousands of bytes. Such operations are tested
+// with as many.
 func large(kind Kind, n, root int) bool {
 	return (kind == AllReduce || kind == Broadcast || kind == Reduce) && n <= 6 && root < 2
 }
 
-// TestAll tests numbers of members, roots and sizes on both sides of each choice of algorithm.
+// TestAll tests numbers of members, roots and sizes on both sides of each change of the algorithm.
 func TestAll(t *testing.T) {
 	ms := members(17)
 	s := network.NewSched(1)
@@ -234,7 +237,8 @@ func TestAll(t *testing.T) {
 			for kind := Barrier; kind <= Gather; kind++ {
 				for root := range n {
 					for _, elems := range []int{0, 1, 3, 17, 1025, 4500, 9001, 40000, 140000} {
-						if rooted := kind == Broadcast || kind == Reduce || kind == Scatter || kind == Gather; !rooted && root > 0 || kind == Barrier && elems > 0 {
+						if rooted := kind == Broadcast || kind == Reduce || kind == Scatter ||
+							kind == Gather; !rooted && root > 0 || kind == Barrier && elems > 0 {
 							continue
 						}
 						if raced && elems > 1025 {
@@ -255,12 +259,15 @@ func TestAll(t *testing.T) {
 func TestAny(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(1, 17).Draw(t, "members")
-		typ := rapid.SampledFrom([]atomics.Datatype{atomics.Int8, atomics.Uint16, atomics.Int32, atomics.Uint64, atomics.Int128}).Draw(t, "type")
-		op := rapid.SampledFrom([]atomics.Op{atomics.Min, atomics.Max, atomics.Sum, atomics.Prod, atomics.LOr, atomics.LAnd, atomics.BXor}).Draw(t, "op")
+		typ := rapid.SampledFrom([]atomics.Datatype{atomics.Int8, atomics.Uint16, atomics.Int32, atomics.Uint64,
+			atomics.Int128}).Draw(t, "type")
+		op := rapid.SampledFrom([]atomics.Op{atomics.Min, atomics.Max, atomics.Sum, atomics.Prod, atomics.LOr,
+			atomics.LAnd, atomics.BXor}).Draw(t, "op")
 		kind := rapid.Custom(func(t *rapid.T) Kind { return Kind(rapid.IntRange(0, int(Gather)).Draw(t, "kind")) }).Draw(t, "kind")
 		elems := rapid.OneOf(rapid.IntRange(0, 40), rapid.IntRange(0, 70000/atomics.Size(typ))).Draw(t, "elements")
 		seed := rapid.Uint64().Draw(t, "seed")
-		checkAll(t, kind, n, rapid.IntRange(0, n-1).Draw(t, "root"), elems, typ, op, rapid.Bool().Draw(t, "in place"), network.NewSched(seed), members(n))
+		checkAll(t, kind, n, rapid.IntRange(0, n-1).Draw(t, "root"), elems, typ, op, rapid.Bool().Draw(t, "in place"),
+			network.NewSched(seed), members(n))
 	})
 }
 
@@ -274,7 +281,8 @@ func TestSameBits(t *testing.T) {
 			}
 			args := make([]Args, n)
 			for i := range args {
-				args[i] = Args{Kind: AllReduce, Members: n, Rank: i, Block: 8 * elems, In: make([]byte, 8*elems), Out: make([]byte, 8*elems), Type: atomics.Double, Op: atomics.Sum}
+				args[i] = Args{Kind: AllReduce, Members: n, Rank: i, Block: 8 * elems, In: make([]byte, 8*elems),
+					Out: make([]byte, 8*elems), Type: atomics.Double, Op: atomics.Sum}
 				fill(s, args[i].In)
 				for k := 7; k < len(args[i].In); k += 8 {
 					args[i].In[k] = 0x40 // moderate numbers, no NaN
@@ -283,19 +291,20 @@ func TestSameBits(t *testing.T) {
 			run(t, args, s, members(n))
 			for i := range args {
 				if !bytes.Equal(args[i].Out, args[0].Out) {
-					t.Fatalf("%d members, %d elements: member %d has other bits than member 0", n, elems, i)
+					t.Fatalf("%d members, %d elements: member %d has another result than member 0", n, elems, i)
 				}
 			}
 		}
 	}
 }
 
-// TestNoAllocs checks that an Op that has been used plans without an allocation.
+// TestNoAllocs checks that an Op that is reused allocates nothing.
 func TestNoAllocs(t *testing.T) {
 	var o Op
 	for kind := Barrier; kind <= Gather; kind++ {
 		for _, size := range []int{8, 32 << 10, 512 << 10} {
-			a := Args{Kind: kind, Members: 6, Rank: 3, Root: 1, Block: size, In: make([]byte, 6*size), Out: make([]byte, 6*size), Type: atomics.Double, Op: atomics.Sum}
+			a := Args{Kind: kind, Members: 6, Rank: 3, Root: 1, Block: size, In: make([]byte, 6*size),
+				Out: make([]byte, 6*size), Type: atomics.Double, Op: atomics.Sum}
 			f := func() {
 				o.Start(&a)
 				var s Step

@@ -2,5 +2,5 @@
 
 package engine
 
-// raced: the race detector multiplies time, and has nothing to see in tests of one goroutine.
+// raced shortens tests: the race detector slows them down, and finds nothing in tests of one goroutine.
 const raced = true

@@ -14,22 +14,22 @@ import (
 	"gofabric/internal/fabricd"
 )
 
-// ErrNoDaemon: there is no daemon on this node.
+// ErrNoDaemon means that there is no daemon on this node.
 var ErrNoDaemon = errors.New("no fabricd is running on this node (start one with: fabricd run)")
 
 // maxBody is the longest answer that a Client reads, bytes.
 const maxBody = 16 << 20
 
-// longestWait is how long a daemon may take to begin an answer: the longest that it can be asked to wait, a minute, and more than it takes to do something.
+// longestWait is the longest time until a daemon begins an answer. A request may make it wait for up to a minute.
 const longestWait = 2 * time.Minute
 
-// Client talks to a daemon over its Unix socket. It is safe for use by several goroutines.
+// Client sends requests to a daemon over its Unix socket. It is safe for concurrent use.
 type Client struct {
 	path string
 	http http.Client
 }
 
-// Dial returns a client of the daemon whose API socket is path; "" looks for this node's. Nothing is sent yet.
+// Dial returns a client of the daemon whose API socket is path, or of this node's if path is "". It sends nothing.
 func Dial(path string) (*Client, error) {
 	if path == "" {
 		if path = fabricd.Find(fabricd.API); path == "" {
@@ -49,11 +49,11 @@ func Dial(path string) (*Client, error) {
 // Close ends idle connections.
 func (c *Client) Close() { c.http.CloseIdleConnections() }
 
-// Error is what a daemon answered instead of what was asked for. It is the body of every answer that is not a success.
+// Error is the answer of a daemon that has failed. It is the body of every answer that is not a success.
 type Error struct {
-	Status  int    `json:"status"` // of HTTP
+	Status  int    `json:"status"` // HTTP status code
 	Message string `json:"error"`
-	Hint    string `json:"hint,omitempty"` // what to do
+	Hint    string `json:"hint,omitempty"` // advice
 }
 
 func (e *Error) Error() string {
@@ -63,7 +63,8 @@ func (e *Error) Error() string {
 	return e.Message + " (" + e.Hint + ")"
 }
 
-// Do sends in as JSON, unless it is nil, and reads the answer into out, unless that is nil. An answer that is not a success is an *Error.
+// Do sends in as JSON, unless it is nil, and reads the answer into out, unless that is nil. If the answer is not a
+// success, the error is an *Error.
 func (c *Client) Do(ctx context.Context, method, path string, in, out any) error {
 	body, err := c.Open(ctx, method, path, in)
 	if err != nil {
@@ -71,7 +72,8 @@ func (c *Client) Do(ctx context.Context, method, path string, in, out any) error
 	}
 	defer body.Close()
 	if out == nil {
-		_, _ = io.CopyN(io.Discard, body, 4096) // a connection whose answer was not read to its end is not used again
+		// HTTP reuses a connection only if the answer was read to its end.
+		_, _ = io.CopyN(io.Discard, body, 4096)
 		return nil
 	}
 	data, err := io.ReadAll(io.LimitReader(body, maxBody+1))
@@ -87,7 +89,7 @@ func (c *Client) Do(ctx context.Context, method, path string, in, out any) error
 	return nil
 }
 
-// Open is Do for answers that are streams: the caller reads and closes the body.
+// Open is Do for answers that are streams. The caller reads and closes the body.
 func (c *Client) Open(ctx context.Context, method, path string, in any) (io.ReadCloser, error) {
 	var body io.Reader
 	if in != nil {

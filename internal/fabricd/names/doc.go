@@ -1,3 +1,4 @@
-// Package names is the directory of the node's daemon as programs use it: Lookup finds what is registered under fabric://name, and a Registration keeps a
-// name registered as long as its program lives. Nothing here runs unless a program uses such names.
+// Package names is the directory of the node's daemon for programs. Lookup finds the addresses that are registered
+// under fabric://name, and a Registration keeps a name registered while its program runs. No code here runs unless a
+// program uses such names.
 package names

@@ -21,25 +21,26 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// fakeDaemon is a daemon with names that the test sees and changes.
+// fakeDaemon is a daemon whose names the test reads and changes.
 type fakeDaemon struct {
 	mu     sync.Mutex
 	names  map[string]api.Registration
-	lease  int           // the last that was given
-	lost   bool          // renewals find no lease
-	status int           // 0, or what all requests are answered with
-	puts   chan string   // names, as they are put
-	renews chan struct{} // as leases are asked for
+	lease  int           // number of the last lease
+	lost   bool          // no lease is found for a renewal
+	status int           // 0, or the status of all answers
+	puts   chan string   // gets each name that is put
+	renews chan struct{} // gets a token for each renewal of a lease
 	server *httptest.Server
 }
 
-// newFakeDaemon starts one that this process finds.
+// newFakeDaemon starts a daemon that this process finds.
 func newFakeDaemon(t *testing.T) *fakeDaemon {
 	dir, err := os.MkdirTemp("", "fd")
 	if err != nil {
 		t.Fatal(err)
 	}
-	d := &fakeDaemon{names: map[string]api.Registration{}, puts: make(chan string, 100), renews: make(chan struct{}, 100)}
+	d := &fakeDaemon{names: map[string]api.Registration{}, puts: make(chan string, 100),
+		renews: make(chan struct{}, 100)}
 	l, err := net.Listen("unix", filepath.Join(dir, fabricd.API))
 	if err != nil {
 		t.Fatal(err)
@@ -65,7 +66,7 @@ func (d *fakeDaemon) answer(w http.ResponseWriter, ok bool, v any) {
 	switch {
 	case d.status != 0:
 		w.WriteHeader(d.status)
-		v = api.Error{Status: d.status, Message: "as the test wants it"}
+		v = api.Error{Status: d.status, Message: "the test asked for this status"}
 	case !ok:
 		w.WriteHeader(http.StatusNotFound)
 		v = api.Error{Status: http.StatusNotFound, Message: "not found"}
@@ -126,14 +127,14 @@ func (d *fakeDaemon) has(name string) (address string, ok bool) {
 	return r.Address, ok
 }
 
-// next waits for something to happen.
+// next waits for an event.
 func next[T any](t *testing.T, c chan T) T {
 	t.Helper()
 	select {
 	case v := <-c:
 		return v
 	case <-time.After(wait.Limit):
-		t.Fatal("it did not happen within 20 s")
+		t.Fatal("no event within 20 s")
 		panic("not reached")
 	}
 }

@@ -11,10 +11,11 @@ import (
 	"gofabric/internal/fabricd/api"
 )
 
-// scheme stands before :// in addresses that are names of the directory.
+// scheme precedes :// in addresses that are names of the directory.
 const scheme = "fabric"
 
-// Lookup returns the address that is registered under a name at this node's daemon. core.ErrNoData: there is no daemon, or no such name.
+// Lookup returns the addresses that are registered under a name at this node's daemon. The error is core.ErrNoData if
+// there is no daemon, or no such name.
 func Lookup(ctx context.Context, name string) ([]netip.AddrPort, error) {
 	a, err := find(ctx, name)
 	if err != nil {
@@ -34,7 +35,7 @@ func find(ctx context.Context, name string) (core.Addr, error) {
 		e, answered := errors.AsType[*api.Error](err)
 		switch {
 		case answered && e.Status == http.StatusNotFound:
-			return core.Addr{}, fmt.Errorf("nobody has registered %s://%s at this node's fabricd (fabricd names lists what there is): %w", scheme, name, core.ErrNoData)
+			return core.Addr{}, fmt.Errorf("%s://%s is not registered at this node's fabricd (fabricd names lists the names): %w", scheme, name, core.ErrNoData)
 		case answered && e.Status == http.StatusBadRequest:
 			return core.Addr{}, fmt.Errorf("%s://%.80s: %w: %w", scheme, name, err, core.ErrInval)
 		}
@@ -50,5 +51,5 @@ func find(ctx context.Context, name string) (core.Addr, error) {
 	return a, nil
 }
 
-// noData says of an error that it keeps names from being found.
+// noData returns an error for a name that was not found because of err.
 func noData(err error) error { return fmt.Errorf("%w: %w", err, core.ErrNoData) }

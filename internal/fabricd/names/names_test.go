@@ -53,21 +53,23 @@ func TestLookup(t *testing.T) {
 	}
 	d.set(func() { d.status = http.StatusBadRequest })
 	if _, err := Lookup(t.Context(), "job/3"); !errors.Is(err, core.ErrInval) {
-		t.Errorf("a name that the daemon does not take: %v", err)
+		t.Errorf("a name that the daemon refuses: %v", err)
 	}
 }
 
 func TestNoDaemon(t *testing.T) {
 	t.Setenv(fabricd.EnvDir, t.TempDir())
-	if _, err := Lookup(t.Context(), "job/3"); !errors.Is(err, core.ErrNoData) || !strings.Contains(err.Error(), "fabricd run") {
+	if _, err := Lookup(t.Context(), "job/3"); !errors.Is(err, core.ErrNoData) ||
+		!strings.Contains(err.Error(), "fabricd run") {
 		t.Error(err)
 	}
-	if _, err := Register(t.Context(), "job/3", one); !errors.Is(err, core.ErrNoData) || !strings.Contains(err.Error(), "fabricd run") {
+	if _, err := Register(t.Context(), "job/3", one); !errors.Is(err, core.ErrNoData) ||
+		!strings.Contains(err.Error(), "fabricd run") {
 		t.Error(err)
 	}
 }
 
-// TestRegistration: a name is renewed, registered again when its lease is lost, and taken back.
+// TestRegistration: a name is renewed, registered again after its lease was lost, and removed by Close.
 func TestRegistration(t *testing.T) {
 	d := newFakeDaemon(t)
 	r, err := register(t.Context(), "job/3", one, 15*time.Second, time.Millisecond)
@@ -81,12 +83,12 @@ func TestRegistration(t *testing.T) {
 	for range 3 {
 		next(t, d.renews)
 	}
-	d.set(func() { d.lost = true; clear(d.names) }) // the daemon starts again, and has forgotten
+	d.set(func() { d.lost = true; clear(d.names) }) // the daemon restarts without its names
 	next(t, d.puts)
 	if got, _ := d.has("job/3"); got != one.String() {
 		t.Errorf("registered again: %q", got)
 	}
-	d.set(func() { d.status = http.StatusServiceUnavailable }) // it is not ready for a time
+	d.set(func() { d.status = http.StatusServiceUnavailable }) // the daemon is not ready for a time
 	for len(d.renews) > 0 {
 		<-d.renews
 	}
@@ -95,11 +97,11 @@ func TestRegistration(t *testing.T) {
 	next(t, d.puts)
 	r.Close()
 	if got, ok := d.has("job/3"); ok {
-		t.Errorf("after Close %q is there", got)
+		t.Errorf("after Close, %q is still registered", got)
 	}
 }
 
-// TestTakenOver: what another program of the user has registered since stays.
+// TestTakenOver: if another program of the user has registered the name since, Close does not remove it.
 func TestTakenOver(t *testing.T) {
 	d := newFakeDaemon(t)
 	r, err := Register(t.Context(), "job/3", one)
@@ -116,14 +118,15 @@ func TestTakenOver(t *testing.T) {
 	}
 	other.Close()
 	if _, ok := d.has("job/3"); ok {
-		t.Error("after both, it is there")
+		t.Error("after both calls of Close, the name is still registered")
 	}
 }
 
-// TestRefused: what cannot work is refused at once.
+// TestRefused: a registration that cannot work is refused at once.
 func TestRefused(t *testing.T) {
 	d := newFakeDaemon(t)
-	for _, a := range []core.Addr{{}, core.IPAddr(netip.MustParseAddrPort("0.0.0.0:1")), core.IPAddr(netip.MustParseAddrPort("10.0.0.1:0"))} {
+	for _, a := range []core.Addr{{}, core.IPAddr(netip.MustParseAddrPort("0.0.0.0:1")),
+		core.IPAddr(netip.MustParseAddrPort("10.0.0.1:0"))} {
 		if _, err := Register(t.Context(), "job/3", a); !errors.Is(err, core.ErrAddrNotAvail) {
 			t.Errorf("%v: %v", a, err)
 		}
@@ -131,11 +134,11 @@ func TestRefused(t *testing.T) {
 	d.set(func() { d.status = http.StatusForbidden })
 	_, err := Register(t.Context(), "job/3", one)
 	if e, ok := errors.AsType[*api.Error](err); !ok || e.Status != http.StatusForbidden {
-		t.Errorf("a name of somebody else: %v", err)
+		t.Errorf("a name of another user: %v", err)
 	}
 }
 
-// TestDaemonGone: Close ends in time though the daemon is there no longer, or does not answer.
+// TestDaemonGone: Close returns in time although the daemon has ended, or does not answer.
 func TestDaemonGone(t *testing.T) {
 	d := newFakeDaemon(t)
 	r, err := Register(t.Context(), "job/3", one)

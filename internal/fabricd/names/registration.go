@@ -11,18 +11,19 @@ import (
 	"gofabric/internal/fabricd/api"
 )
 
-// Times of a Registration.
+// These are the times of a Registration.
 const (
-	leaseTime  = 15 * time.Second // a name outlives its program by this
+	leaseTime  = 15 * time.Second // a name remains for so long after its program
 	renewTime  = leaseTime / 3
 	firstRetry = 100 * time.Millisecond
 	lastRetry  = 2 * time.Second
-	askTime    = 5 * time.Second // for an answer
+	askTime    = 5 * time.Second // longest time until an answer
 	closeTime  = time.Second
 )
 
-// Registration is a name that stands for an address as long as its program lives, or until Close. A goroutine renews it, and registers it again where it was
-// lost: after a restart of a daemon that keeps its state in memory, or when the daemon was away for longer than the lease.
+// Registration is a name that stands for an address while its program runs, or until Close. A goroutine renews it.
+// The goroutine also registers it again if it was lost: after a restart of a daemon that keeps its state in memory,
+// or when the daemon was away for longer than the lease.
 type Registration struct {
 	name, address string
 	renew         time.Duration
@@ -30,7 +31,8 @@ type Registration struct {
 	done          chan struct{}
 }
 
-// Register registers a name for an address at this node's daemon. A name that the same user has registered is taken over. core.ErrNoData: there is no daemon.
+// Register registers a name for an address at this node's daemon. It replaces a registration of the same user. The
+// error is core.ErrNoData if there is no daemon.
 func Register(ctx context.Context, name string, address core.Addr) (*Registration, error) {
 	return register(ctx, name, address, leaseTime, renewTime)
 }
@@ -60,7 +62,7 @@ func (r *Registration) put(ctx context.Context, lease time.Duration) (id string,
 	return got.Lease, err
 }
 
-// ask finds the daemon and asks it: it may be another one than before.
+// ask sends a request to the daemon. It looks for the daemon each time, because it may have changed.
 func ask(ctx context.Context, method, path string, in, out any) error {
 	ctx, cancel := context.WithTimeout(ctx, askTime)
 	defer cancel()
@@ -72,7 +74,7 @@ func ask(ctx context.Context, method, path string, in, out any) error {
 	return client.Do(ctx, method, path, in, out)
 }
 
-// keep renews the lease until it is stopped.
+// keep renews the lease until ctx ends.
 func (r *Registration) keep(ctx context.Context, id string, lease time.Duration) {
 	defer close(r.done)
 	next, retry := r.renew, firstRetry
@@ -97,7 +99,8 @@ func (r *Registration) keep(ctx context.Context, id string, lease time.Duration)
 	}
 }
 
-// Close takes the name back, unless another program has taken it over. Where the daemon does not answer the name ends with its lease.
+// Close removes the name, unless another program has registered it since. If the daemon does not answer, the name
+// ends with its lease.
 func (r *Registration) Close() {
 	r.stop()
 	<-r.done
@@ -105,6 +108,6 @@ func (r *Registration) Close() {
 	defer cancel()
 	var now api.Name
 	if err := ask(ctx, http.MethodGet, api.NamePath(r.name), nil, &now); err == nil && now.Address == r.address {
-		ask(ctx, http.MethodDelete, api.NamePath(r.name), nil, nil) // the lease ends by itself
+		ask(ctx, http.MethodDelete, api.NamePath(r.name), nil, nil) // the lease ends without renewal
 	}
 }

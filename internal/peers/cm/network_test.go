@@ -1,8 +1,8 @@
 package cm
 
-// A simulated network of connections. Data on one connection arrives in order after a delay. Connections do not
-// wait for each other. As with TCP, data for a closed end resets the connection, and data on its way from there is
-// lost.
+// This file simulates a network of connections. Data on one connection arrives in order after a delay. Connections do
+// not wait for each other. As with TCP, data for a closed end resets the connection, and data on its way from there
+// is lost.
 
 // kind is the kind of a frame.
 type kind uint8
@@ -39,7 +39,7 @@ type end struct {
 	peer     *end
 	inbox    []frame // arrived, not read yet
 	arrives  int64   // arrival time of the last frame for this end
-	closed   bool    // nothing is received any more
+	closed   bool    // nothing more is received
 	shut     bool    // our stream has ended
 	cut      bool    // frames on their way to this end are lost
 	silent   bool    // frames are lost in both directions

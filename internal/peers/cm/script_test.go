@@ -60,9 +60,11 @@ func TestLastWords(t *testing.T) {
 		want string
 	}{
 		{"nothing", func(*bench, *Conn) {}, "receive c, refuse r crossed"},
-		{"bye", func(b *bench, c *Conn) { b.Bye(c, b.now) }, "receive c, adopt next<-c, drop c, accept r, adopt r<-next, drop next"},
+		{"bye", func(b *bench, c *Conn) { b.Bye(c, b.now) },
+			"receive c, adopt next<-c, drop c, accept r, adopt r<-next, drop next"},
 		{"stay", func(b *bench, c *Conn) { b.Stay(c, b.now) }, "receive c, return c<-next, refuse r crossed"},
-		{"the end", func(b *bench, c *Conn) { b.Failed(c, true, b.now) }, "receive c, adopt next<-c, drop c, accept r, adopt r<-next, drop next"},
+		{"the end", func(b *bench, c *Conn) { b.Failed(c, true, b.now) },
+			"receive c, adopt next<-c, drop c, accept r, adopt r<-next, drop next"},
 	} {
 		t.Run(w.name, func(t *testing.T) {
 			b := newBench(Config{Patience: 15e9})
@@ -191,7 +193,7 @@ func TestNativeIdle(t *testing.T) {
 	b.take()
 	b.Connected(x, 0, false, b.now)
 	if b.idle(c, b.now) {
-		t.Error("idle, though the peer may not know yet that its auxiliary connection was accepted")
+		t.Error("idle, although the peer may not know yet that its auxiliary connection was accepted")
 	}
 	if b.pass(Crossing + 1); !b.idle(c, b.now) {
 		t.Error("not idle")
@@ -226,7 +228,7 @@ func TestAuxAttempts(t *testing.T) {
 	b.want(t, "accept r")
 	b.Connected(c.peer.aux[1].conn, 0, true, b.now)
 	if c.AuxRefused(2) {
-		t.Error("refused, though it is up")
+		t.Error("refused, although it is up")
 	}
 }
 
@@ -239,7 +241,7 @@ func TestHidden(t *testing.T) {
 	b.Failed(c, false, b.now)
 	b.want(t, "drop c")
 	if !b.Hidden(high) || b.Hidden(low) {
-		t.Error("who is hidden is not known")
+		t.Error("a hidden peer was not remembered")
 	}
 }
 
@@ -280,7 +282,8 @@ func TestClose(t *testing.T) {
 
 // TestCompareAddr: addresses have libfabric's order.
 func TestCompareAddr(t *testing.T) {
-	up := []string{"10.0.0.1:9", "10.0.0.2:1", "10.0.0.2:2", "10.0.0.2:300", "10.0.2.1:1", "200.0.0.1:1", "[::1]:1", "[fe80::1]:1", "[fe80::1]:2", "[fe80::2]:1"}
+	up := []string{"10.0.0.1:9", "10.0.0.2:1", "10.0.0.2:2", "10.0.0.2:300", "10.0.2.1:1", "200.0.0.1:1", "[::1]:1",
+		"[fe80::1]:1", "[fe80::1]:2", "[fe80::2]:1"}
 	for i, x := range up {
 		for j, y := range up {
 			want := 0

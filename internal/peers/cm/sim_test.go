@@ -12,7 +12,7 @@ import (
 
 var (
 	oneSeed = flag.Uint64("seed", 0, "replay this seed and print its trace")
-	seeds   = flag.Int("seeds", 0, "how many seeds to run; 0: a few")
+	seeds   = flag.Int("seeds", 0, "number of seeds to simulate; 0: a few")
 )
 
 // simulate runs one seed: 2 to 16 endpoints connect on demand over a network. Connections may be lost, and
@@ -68,7 +68,8 @@ func (w *world) checkConns() {
 				w.violate("%s: the peer does not know it", what)
 			case other.c.Index() != c.Index():
 				w.violate("%s: the peer takes it for %d", what, other.c.Index())
-			case c.Index() == 0 && c.Loop() == 0 && (n.m.At(c.Addr()) != c || w.nodes[at].m.At(addrOf(n.at)) != other.c):
+			case c.Index() == 0 && c.Loop() == 0 && (n.m.At(c.Addr()) != c ||
+				w.nodes[at].m.At(addrOf(n.at)) != other.c):
 				w.violate("%s: it is not what both ends post to", what)
 			}
 		}
@@ -92,7 +93,8 @@ func (w *world) checkConns() {
 func report(t *testing.T, seed uint64, w *world) {
 	t.Helper()
 	if len(w.errs) > 0 {
-		t.Errorf("seed %d (replay: go test ./internal/peers/cm -run Simulation -v -seed=%d): %s\n%+v %+v", seed, seed, strings.Join(w.errs, "\n"), w.f, w.cfg)
+		t.Errorf("seed %d (replay: go test ./internal/peers/cm -run Simulation -v -seed=%d): %s\n%+v %+v", seed, seed,
+			strings.Join(w.errs, "\n"), w.f, w.cfg)
 	}
 }
 

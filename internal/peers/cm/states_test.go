@@ -11,7 +11,7 @@ import (
 	"gofabric/internal/mono"
 )
 
-var update = flag.Bool("update", false, "write testdata/states.txt anew")
+var update = flag.Bool("update", false, "rewrite testdata/states.txt")
 
 var (
 	local = netip.MustParseAddrPort("10.0.0.5:5")
@@ -30,7 +30,8 @@ type bench struct {
 }
 
 func newBench(cfg Config) *bench {
-	b := &bench{now: 1, busy: map[*Conn]bool{}, broken: map[*Conn]bool{}, wanted: map[*Conn]bool{}, names: map[*Conn]string{}, moved: map[*Conn]uint64{}}
+	b := &bench{now: 1, busy: map[*Conn]bool{}, broken: map[*Conn]bool{}, wanted: map[*Conn]bool{},
+		names: map[*Conn]string{}, moved: map[*Conn]uint64{}}
 	b.Machine = New(cfg, b)
 	b.SetLocal(local)
 	return b

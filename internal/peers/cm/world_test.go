@@ -72,7 +72,7 @@ func random(s *network.Sched) features {
 		f.nodes = 2
 	}
 	if f.native && (f.idle || f.bound) {
-		// An operation that crosses the end of our stream gets no answer; the native protocol cannot prevent that.
+		// An operation that crosses the end of our stream gets no answer. The native protocol cannot prevent that.
 		f.acks = false
 	}
 	return f
@@ -274,7 +274,7 @@ func (w *world) fault() {
 		n := w.nodes[at]
 		w.s.Trace(at, "denies", uint64(d/ms), 0)
 		n.denies = max(n.denies, w.s.Now+d)
-		// The attempt behind it may be the last, of a request that has crossed another one, and late.
+		// The next attempt may be the last one, with a late request that has crossed another one.
 		w.denied[at] = max(w.denied[at], w.s.Now+d+stragglerMax+8*w.f.delayMax+4*w.passes)
 	}
 }
@@ -329,8 +329,8 @@ func (w *world) crash(at int, host, restart bool) {
 		w.s.After(w.s.Int64N(3*second), func() {
 			w.nodes[at] = w.born(at)
 			for b := range w.nodes {
-				// A request of the old incarnation may still be on its way, and replaces a connection of the new
-				// one. Incarnations have no order.
+				// A request of the old incarnation may still be on its way. It replaces a connection of the new one,
+				// because incarnations have no order.
 				w.spoil(at, b, stragglerMax+4*w.f.delayMax+w.passes)
 			}
 		})

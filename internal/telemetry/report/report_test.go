@@ -22,8 +22,8 @@ func (silent) Observe(*telemetry.Observation) {}
 
 func (silent) Title() (provider, name string) { return "test", "silent" }
 
-// TestFrame: frames come back as they were; one too long, cut off, or without sense is an error, and takes no room
-// that was not sent.
+// TestFrame: a frame is read as it was written. A frame that is too long, cut off or invalid is an error, and takes
+// no memory for bytes that were not sent.
 func TestFrame(t *testing.T) {
 	var b bytes.Buffer
 	if err := WriteFrame(&b, Request{1, 7}, 100); err != nil {
@@ -36,7 +36,7 @@ func TestFrame(t *testing.T) {
 	}
 	for n := range whole {
 		if err := ReadFrame(bytes.NewReader(whole[:n]), &q, 100); err == nil {
-			t.Errorf("a frame cut to %d bytes is taken", n)
+			t.Errorf("a frame cut to %d bytes is accepted", n)
 		}
 	}
 	if err := ReadFrame(bytes.NewReader(whole), &q, 5); !errors.Is(err, errTooLong) {
@@ -46,12 +46,12 @@ func TestFrame(t *testing.T) {
 		t.Errorf("too long: %v", err)
 	}
 	if err := ReadFrame(bytes.NewReader(binary.BigEndian.AppendUint32(nil, MaxFrame)), &q, MaxFrame); err == nil {
-		t.Error("a frame of which nothing comes is taken")
+		t.Error("a frame without its bytes is accepted")
 	}
 }
 
-// TestAgent: a process with an open domain finds the daemon, answers it, finds it again when it was gone, and is
-// quiet when the last domain closes.
+// TestAgent: a process with an open domain connects to the daemon and answers it, connects again after it has gone,
+// and closes the connection when the last domain closes.
 func TestAgent(t *testing.T) {
 	dir := t.TempDir()
 	t.Setenv(fabricd.EnvDir, dir)
@@ -71,13 +71,15 @@ func TestAgent(t *testing.T) {
 		}
 		c.SetDeadline(time.Now().Add(time.Minute))
 		var r Reply
-		if err := ReadFrame(c, &r, MaxRequest); err != nil || r.Process.Name != telemetry.Name() || r.Process.Version != telemetry.Version {
-			t.Fatalf("the first word: %+v, %v", r, err)
+		if err := ReadFrame(c, &r, MaxRequest); err != nil || r.Process.Name != telemetry.Name() ||
+			r.Process.Version != telemetry.Version {
+			t.Fatalf("the first message: %+v, %v", r, err)
 		}
 		if err := WriteFrame(c, Request{telemetry.Version, 42}, MaxRequest); err != nil {
 			t.Fatal(err)
 		}
-		if err := ReadFrame(c, &r, MaxFrame); err != nil || r.Seq != 42 || r.Process.PID != os.Getpid() || r.Process.Endpoints == nil {
+		if err := ReadFrame(c, &r, MaxFrame); err != nil || r.Seq != 42 || r.Process.PID != os.Getpid() ||
+			r.Process.Endpoints == nil {
 			t.Fatalf("the answer: %+v, %v", r, err)
 		}
 		c.Close()

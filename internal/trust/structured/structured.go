@@ -1,4 +1,4 @@
-// Package structured has refusals logged by log/slog, as warnings, in programs that import it for its effect.
+// Package structured makes log/slog log refusals as warnings. Programs import it for its effect.
 package structured
 
 import (

@@ -5,11 +5,12 @@ import (
 	"math/bits"
 )
 
-// Sum is a sum of the Internet checksum (RFC 1071) over bytes that lie in several places. The zero value is the sum of nothing. It adds in 64 bits and in the
-// order of bytes in which it reads, which the sum does not care about (RFC 1071, 2(B)), so that its words need no swapping.
+// Sum is a sum of the Internet checksum (RFC 1071) over bytes in several places. The zero value is the sum of no
+// bytes. It adds 64-bit words in the byte order in which it reads them. The checksum does not depend on byte order
+// (RFC 1071, 2(B)), so words need no swapping.
 type Sum struct {
 	sum uint64
-	odd bool // an odd number of bytes so far: what follows is in the other half of its word
+	odd bool // an odd number of bytes so far: the next byte is the other half of its word
 }
 
 // Add adds the next bytes.
@@ -23,14 +24,14 @@ func (s *Sum) Add(b []byte) {
 	s.odd = s.odd != (len(b)%2 != 0)
 }
 
-// AddCopy copies src to dst and adds what it copied, min(len(dst), len(src)) bytes, whose number it returns.
+// AddCopy copies src to dst and adds the copied bytes. It returns their number, min(len(dst), len(src)).
 func (s *Sum) AddCopy(dst, src []byte) int {
 	n := copy(dst, src)
 	s.Add(dst[:n])
 	return n
 }
 
-// Fold returns the sum in 16 bits, not complemented, in the order of bytes of binary.LittleEndian.
+// Fold returns the sum in 16 bits, not complemented, in the byte order of binary.LittleEndian.
 func (s *Sum) Fold() uint16 { return fold(s.sum) }
 
 // plus adds with end-around carry.
@@ -39,7 +40,7 @@ func plus(a, b uint64) uint64 {
 	return s + c
 }
 
-// fold reduces a sum to 16 bits. It is 0 only for a sum of nothing but zeros.
+// fold reduces a sum to 16 bits. The result is 0 only for a sum of zeros.
 func fold(s uint64) uint16 {
 	s = s>>32 + s&0xffffffff
 	s = s>>32 + s&0xffffffff
@@ -48,7 +49,8 @@ func fold(s uint64) uint16 {
 	return uint16(s)
 }
 
-// add adds b, which begins at an even place, to sum. Chains of additions with carry run at a word per cycle, two chains side by side at nearly two.
+// add adds b, which begins at an even position, to sum. A chain of additions with carry processes a word per cycle,
+// and two chains side by side nearly two.
 func add(sum uint64, b []byte) uint64 {
 	le := binary.LittleEndian
 	var s, t, c uint64
@@ -113,7 +115,7 @@ func addTail(sum uint64, b []byte) uint64 {
 		b = b[2:]
 	}
 	if len(b) == 1 {
-		w += uint64(b[0]) // the missing byte is a zero
+		w += uint64(b[0]) // the missing byte counts as zero
 	}
 	return plus(sum, w)
 }

@@ -9,7 +9,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestSumLengths compares the sum of every length, at every offset within a word, with the slow one.
+// TestSumLengths compares the sum with slowSum, for every length and every offset within a word.
 func TestSumLengths(t *testing.T) {
 	b := make([]byte, 700)
 	for i := range b {
@@ -17,7 +17,7 @@ func TestSumLengths(t *testing.T) {
 	}
 	for _, fill := range []func(){func() {}, func() {
 		for i := range b {
-			b[i] = 0xff // every addition carries
+			b[i] = 0xff // every addition has a carry
 		}
 	}} {
 		fill()
@@ -27,7 +27,8 @@ func TestSumLengths(t *testing.T) {
 				if got, want := bits.ReverseBytes16(fold(add(0, v))), slowSum(v); got != want {
 					t.Fatalf("%d bytes from %d: %#04x, want %#04x", n, from, got, want)
 				}
-				if got, want := bits.ReverseBytes16(fold(add(0xffff_ffff_ffff_0000, v))), slowSum([]byte{0, 0, 255, 255, 255, 255, 255, 255}, v); got != want {
+				if got, want := bits.ReverseBytes16(fold(add(0xffff_ffff_ffff_0000, v))),
+					slowSum([]byte{0, 0, 255, 255, 255, 255, 255, 255}, v); got != want {
 					t.Fatalf("%d bytes from %d on a large sum: %#04x, want %#04x", n, from, got, want)
 				}
 			}
@@ -35,7 +36,7 @@ func TestSumLengths(t *testing.T) {
 	}
 }
 
-// TestSumParts cuts bytes anywhere.
+// TestSumParts adds bytes in parts of any length.
 func TestSumParts(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		parts := rapid.SliceOfN(rapid.SliceOfN(rapid.Byte(), 0, 300), 0, 9).Draw(t, "parts")

@@ -1,16 +1,19 @@
-// Package frame builds and checks the Ethernet frames that carry UDP datagrams: what the kernel does for a socket, and a program on AF_XDP does itself.
+// Package frame builds and checks the Ethernet frames of UDP datagrams. The kernel does that for a socket; a program
+// that uses AF_XDP must do it itself.
 //
-// To send, a Header is prebuilt for a destination with Init: Ethernet, up to two VLAN tags, IPv4 or IPv6, UDP. Put copies it in front of a payload and patches
-// what differs between datagrams: lengths, the identification of IPv4, checksums. Header checksums are not computed anew: the sums of what stays are kept, and
-// the rest is added (RFC 1624). For payload that lies in several places there are PutList, and Seal with a Sum for a frame that lies in several buffers.
+// To send, Init builds a Header for a destination: Ethernet, up to two VLAN tags, IPv4 or IPv6, UDP. Put copies it
+// before a payload and sets the fields that differ between datagrams: lengths, the identification of IPv4, checksums.
+// Header checksums are not computed from the start: the sums of constant fields are stored, and the other fields are
+// added (RFC 1624). PutList is for payload in several places. Seal, with a Sum, is for a frame in several buffers.
 //
 //	var h frame.Header
 //	err := h.Init(&frame.Config{SrcMAC: ours, DstMAC: theirs, Src: local, Dst: peer})
 //	n := h.Put(buf, payload, id)
 //
-// To receive, Datagram.Parse looks at a frame as the kernel would (ip_rcv, ip6_rcv, udp_rcv, udpv6_rcv and the checks of addresses in their routing) and says
-// why it is refused, if it is. What XDP programs leave to the kernel, fragments, IP options and extension headers, is refused, too. Frames that lie
-// in several buffers are parsed with ParseList.
+// To receive, Rules.Parse checks a frame as the kernel would (ip_rcv, ip6_rcv, udp_rcv, udpv6_rcv and the checks of
+// addresses in their routing), and returns the reason if it refuses the frame. It also refuses what XDP programs
+// leave to the kernel: fragments, IP options and extension headers. ParseList parses frames in several buffers.
 //
-// Nothing here allocates, blocks or keeps state between calls. Headers may be used by several goroutines as long as none changes them.
+// This package does not allocate, does not block and keeps no state between calls. Several goroutines may use a
+// Header while none changes it.
 package frame

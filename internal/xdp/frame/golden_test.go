@@ -6,39 +6,39 @@ import (
 	"testing"
 )
 
-// golden says what the kernel was asked to send for each frame of testdata/veth.pcap, which tcpdump recorded at the other end of a veth pair. What has a
-// config is built again and compared, byte for byte.
+// golden has the contents of each frame in testdata/veth.pcap, which tcpdump has recorded at the other end of a veth
+// pair. A frame with a config is also built, and compared byte for byte.
 var golden = []struct {
 	name    string
 	why     Reason
 	config  func(*Config)
 	v6      bool
 	payload []byte
-	change  func(*Datagram) // from what is expected otherwise
+	change  func(*Datagram) // changes the expected datagram
 }{
 	{name: "four bytes", config: same, payload: []byte("four")},
 	{name: "64 bytes", config: same, payload: count(64, 1)},
 	{name: "odd and full", config: same, payload: count(1471, 7)},
 	{name: "empty", config: same},
-	{name: "class and hop limit", config: func(c *Config) { c.TrafficClass, c.HopLimit = 0xb8, 3 }, payload: []byte("class and hop limit"),
-		change: func(d *Datagram) { d.TrafficClass, d.HopLimit = 0xb8, 3 }},
+	{name: "class and hop limit", config: func(c *Config) { c.TrafficClass, c.HopLimit = 0xb8, 3 },
+		payload: []byte("class and hop limit"), change: func(d *Datagram) { d.TrafficClass, d.HopLimit = 0xb8, 3 }},
 	{name: "no checksum", config: func(c *Config) { c.NoChecksum = true }, payload: []byte("no checksum")},
-	{name: "group", config: func(c *Config) { c.Dst, c.DstMAC = group4, MAC{1, 0, 0x5e, 1, 2, 3} }, payload: []byte("to a group"),
-		change: func(d *Datagram) {
+	{name: "group", config: func(c *Config) { c.Dst, c.DstMAC = group4, MAC{1, 0, 0x5e, 1, 2, 3} },
+		payload: []byte("to a group"), change: func(d *Datagram) {
 			d.Dst, d.DstMAC, d.Link, d.Cast = group4, MAC{1, 0, 0x5e, 1, 2, 3}, Multicast, Multicast
 		}},
-	{name: "directed broadcast", config: func(c *Config) { c.Dst, c.DstMAC = cast4, all }, payload: []byte("to everybody"),
-		change: func(d *Datagram) { d.Dst, d.DstMAC, d.Link = cast4, all, Broadcast }},
+	{name: "directed broadcast", config: func(c *Config) { c.Dst, c.DstMAC = cast4, all },
+		payload: []byte("to everybody"), change: func(d *Datagram) { d.Dst, d.DstMAC, d.Link = cast4, all, Broadcast }},
 	{name: "first fragment", why: Fragment},
 	{name: "last fragment", why: Fragment},
 	{name: "options", why: Options},
 	{name: "IPv6", config: same, v6: true, payload: []byte("six")},
 	{name: "IPv6, 64 bytes", config: same, v6: true, payload: count(64, 1)},
-	{name: "IPv6, class and hop limit", config: func(c *Config) { c.TrafficClass, c.HopLimit = 0xb8, 9 }, v6: true, payload: []byte("class and hop limit"),
-		change: func(d *Datagram) { d.TrafficClass, d.HopLimit = 0xb8, 9 }},
+	{name: "IPv6, class and hop limit", config: func(c *Config) { c.TrafficClass, c.HopLimit = 0xb8, 9 }, v6: true,
+		payload: []byte("class and hop limit"), change: func(d *Datagram) { d.TrafficClass, d.HopLimit = 0xb8, 9 }},
 	{name: "flow label", config: func(c *Config) { c.FlowLabel = 0x20128 }, v6: true, payload: []byte("flow label")},
-	{name: "IPv6 group", config: func(c *Config) { c.Dst, c.DstMAC = group6, MAC{0x33, 0x33, 0, 0, 0, 0x42} }, v6: true, payload: []byte("to a group"),
-		change: func(d *Datagram) {
+	{name: "IPv6 group", config: func(c *Config) { c.Dst, c.DstMAC = group6, MAC{0x33, 0x33, 0, 0, 0, 0x42} }, v6: true,
+		payload: []byte("to a group"), change: func(d *Datagram) {
 			d.Dst, d.DstMAC, d.Link, d.Cast = group6, MAC{0x33, 0x33, 0, 0, 0, 0x42}, Multicast, Multicast
 		}},
 	{name: "IPv6, first fragment", why: Extension},
@@ -95,7 +95,7 @@ func TestGolden(t *testing.T) {
 			}
 			if g.why == Unfinished {
 				if why := (&Rules{Unfinished: true}).Parse(&d, frames[i]); why != Accepted {
-					t.Fatalf("%v, though unfinished checksums may come", why)
+					t.Fatalf("%v, although unfinished checksums are permitted", why)
 				}
 			} else if g.why != Accepted {
 				return
@@ -112,7 +112,7 @@ func TestGolden(t *testing.T) {
 	}
 }
 
-// checkDatagram compares all of d.
+// checkDatagram compares all fields of d.
 func checkDatagram(t testing.TB, d *Datagram, want Datagram, payload []byte) {
 	t.Helper()
 	if !bytes.Equal(d.Payload, payload) {
@@ -126,6 +126,7 @@ func checkDatagram(t testing.TB, d *Datagram, want Datagram, payload []byte) {
 }
 
 func equal(a, b *Datagram) bool {
-	return a.Src == b.Src && a.Dst == b.Dst && a.Len == b.Len && a.DstMAC == b.DstMAC && a.Link == b.Link && a.Cast == b.Cast &&
+	return a.Src == b.Src && a.Dst == b.Dst && a.Len == b.Len && a.DstMAC == b.DstMAC && a.Link == b.Link &&
+		a.Cast == b.Cast &&
 		a.TrafficClass == b.TrafficClass && a.HopLimit == b.HopLimit && a.Tags == b.Tags
 }

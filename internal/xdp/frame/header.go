@@ -10,19 +10,20 @@ import (
 // MAC is an Ethernet address.
 type MAC [6]byte
 
-// Tag is a VLAN tag: its protocol (TPID), TagC or TagS, and its 16 bits of priority, DEI and VLAN number (TCI). A zero Proto is no tag.
+// Tag is a VLAN tag: its protocol (TPID), TagC or TagS, and its 16 bits of priority, DEI and VLAN number (TCI). If
+// Proto is zero there is no tag.
 type Tag struct{ Proto, TCI uint16 }
 
-// The protocols of tags.
+// These are the protocols of tags.
 const (
 	TagC uint16 = 0x8100 // IEEE 802.1Q
 	TagS uint16 = 0x88a8 // IEEE 802.1ad
 )
 
-// TagsMax is how many tags a frame can have.
+// TagsMax is the largest number of tags of a frame.
 const TagsMax = 2
 
-// Lengths of headers in bytes.
+// These are the lengths of headers in bytes.
 const (
 	EthernetLen = 14
 	TagLen      = 4
@@ -37,47 +38,48 @@ const (
 	typeIPv6 = 0x86dd
 
 	dontFragment    = 0x4000
-	moreOrOffset    = 0x3fff // more fragments follow, or this is not the first (RFC 791)
+	moreOrOffset    = 0x3fff // more fragments follow, or this is not the first one (RFC 791)
 	protoUDP        = 17
-	defaultHopLimit = 64 // what the kernel gives unicast (IPDEFTTL, ipv6_devconf hop_limit)
+	defaultHopLimit = 64 // the kernel's default for unicast (IPDEFTTL, ipv6_devconf hop_limit)
 	lengthMax       = 0xffff
 )
 
-// Config is what a Header is built from.
+// Config has the fields of a Header.
 type Config struct {
 	SrcMAC, DstMAC MAC
 	// Tags are the VLAN tags, the outer one first.
 	Tags [TagsMax]Tag
-	// Src and Dst are the ends. They are of one family; IPv4-mapped addresses count as IPv4, zones as nothing.
+	// Src and Dst are the ends, of the same family. IPv4-mapped addresses count as IPv4. Zones are ignored.
 	Src, Dst netip.AddrPort
 	// TrafficClass is the byte of DSCP and ECN.
 	TrafficClass uint8
-	// HopLimit is the time to live; 0: 64.
+	// HopLimit is the time to live; 0 means 64.
 	HopLimit uint8
 	// FlowLabel is IPv6's, 20 bits.
 	FlowLabel uint32
-	// NoChecksum leaves the UDP checksum out, which IPv4 allows (RFC 768); with IPv6 it is not heeded (RFC 8200, 8.1).
+	// NoChecksum omits the UDP checksum, which IPv4 allows (RFC 768). It has no effect with IPv6 (RFC 8200, 8.1).
 	NoChecksum bool
 }
 
-// Errors of Init.
+// These are the errors of Init.
 var (
 	ErrAddress = errors.New("frame: source and destination are not two IP addresses of one family")
 	ErrTags    = errors.New("frame: an outer VLAN tag is missing, or a tag's protocol is unknown")
 )
 
-// Header is everything in front of the payload of the datagrams to one destination, prebuilt. IPv4 datagrams carry "don't fragment".
+// Header has all headers before the payload of the datagrams to one destination. IPv4 datagrams have "don't fragment"
+// set.
 type Header struct {
 	b      [HeaderMax]byte
-	n      uint8 // bytes of b
-	ip     uint8 // where the IP header begins
+	n      uint8 // bytes of b in use
+	ip     uint8 // offset of the IP header
 	v6     bool
 	noSum  bool
 	ipSum  uint32 // of the IPv4 header without length, identification and checksum
 	udpSum uint32 // of the pseudo header and the UDP header, without lengths and checksum
 }
 
-// Init builds the header; on error it is not usable.
+// Init builds the header. After an error it is not usable.
 func (h *Header) Init(c *Config) error {
 	src, dst := c.Src.Addr().Unmap(), c.Dst.Addr().Unmap()
 	*h = Header{}
@@ -135,16 +137,18 @@ func (h *Header) Init(c *Config) error {
 	return nil
 }
 
-// Len is the length of the header, bytes; 0 if it was not built.
+// Len returns the length of the header in bytes, or 0 if it was not built.
 func (h *Header) Len() int { return int(h.n) }
 
-// SetMACs changes the Ethernet addresses: a neighbour has moved. Nobody else may use the header meanwhile.
+// SetMACs changes the Ethernet addresses, for a neighbour that has changed its own. No other goroutine may use the
+// header in the meantime.
 func (h *Header) SetMACs(src, dst MAC) {
 	copy(h.b[0:], dst[:])
 	copy(h.b[6:], src[:])
 }
 
-// MaxPayload is how much payload a datagram can have where packets, without Ethernet's header and tags, may have mtu bytes.
+// MaxPayload returns the largest payload of a datagram if packets, without Ethernet's header and tags, may have mtu
+// bytes.
 func (h *Header) MaxPayload(mtu int) int {
 	n := min(mtu, lengthMax) - (IPv4Len + UDPLen)
 	if h.v6 {
@@ -153,9 +157,10 @@ func (h *Header) MaxPayload(mtu int) int {
 	return max(n, 0)
 }
 
-// Put writes header and payload into dst and returns the length of the frame, 0 if dst is too short for it or the payload too long for UDP. Payload that
-// already lies at dst[h.Len():] stays there. id is the identification of an IPv4 packet, which does not matter where packets are not fragmented (RFC 6864).
-// Short frames are not padded, as the kernel's are not: drivers and hardware do that.
+// Put writes header and payload into dst and returns the length of the frame. It returns 0 if dst is too short or the
+// payload is too long for UDP. Payload that is already at dst[h.Len():] stays there. id is the identification of an
+// IPv4 packet. It has no meaning for packets that are not fragmented (RFC 6864). Put does not pad short frames, as
+// the kernel does not: drivers and hardware do that.
 func (h *Header) Put(dst, payload []byte, id uint16) int {
 	at := int(h.n)
 	if len(dst) < at+len(payload) || at == 0 {
@@ -172,7 +177,7 @@ func (h *Header) Put(dst, payload []byte, id uint16) int {
 	return h.put(dst, n, sum, id)
 }
 
-// PutList is Put for payload that lies in several parts.
+// PutList is Put for payload in several parts.
 func (h *Header) PutList(dst []byte, parts [][]byte, id uint16) int {
 	at := int(h.n)
 	if len(dst) < at || at == 0 {
@@ -192,8 +197,9 @@ func (h *Header) PutList(dst []byte, parts [][]byte, id uint16) int {
 	return h.put(dst, n-at, sum, id)
 }
 
-// Seal writes the header of a datagram of n bytes of payload, whose sum is given, into dst, and returns its length; 0 if dst is too short for the header or n
-// too large. It is for payload that lies in several buffers of a frame. Without a checksum (Checksummed) sum is not looked at.
+// Seal writes the header of a datagram of n bytes of payload with the given sum into dst, and returns its length. It
+// returns 0 if dst is too short for the header or n is too large. Seal is for payload in several buffers of a frame.
+// If there is no checksum (Checksummed), sum is not used.
 func (h *Header) Seal(dst []byte, n int, sum *Sum, id uint16) int {
 	if len(dst) < int(h.n) || h.n == 0 || h.put(dst, n, sum.sum, id) == 0 {
 		return 0
@@ -201,10 +207,11 @@ func (h *Header) Seal(dst []byte, n int, sum *Sum, id uint16) int {
 	return int(h.n)
 }
 
-// Checksummed says that datagrams carry a UDP checksum, so that Seal needs the sum of the payload.
+// Checksummed reports whether datagrams have a UDP checksum, so that Seal needs the sum of the payload.
 func (h *Header) Checksummed() bool { return !h.noSum }
 
-// put writes the header in front of n bytes with the sum given, and returns the length of the frame. dst has room for the header.
+// put writes the header for n bytes with the given sum, and returns the length of the frame. dst must have room for
+// the header.
 func (h *Header) put(dst []byte, n int, sum uint64, id uint16) int {
 	be, le := binary.BigEndian, binary.LittleEndian
 	if n > lengthMax-UDPLen || !h.v6 && n > lengthMax-UDPLen-IPv4Len {
@@ -227,10 +234,10 @@ func (h *Header) put(dst []byte, n int, sum uint64, id uint16) int {
 	}
 	be.PutUint16(udp[4:], udpLen)
 	if !h.noSum {
-		// The length counts twice: in the pseudo header and in the header.
+		// The length counts twice: in the pseudo header and in the UDP header.
 		c := ^fold(plus(sum, uint64(h.udpSum)+2*uint64(bits.ReverseBytes16(udpLen))))
 		if c == 0 {
-			c = 0xffff // 0 says that there is none (RFC 768)
+			c = 0xffff // 0 would mean that there is no checksum (RFC 768)
 		}
 		le.PutUint16(udp[6:], c)
 	}

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// TestInit has what no header can be built for.
+// TestInit has configurations for which no header can be built.
 func TestInit(t *testing.T) {
 	for _, tc := range []struct {
 		name   string
@@ -29,13 +29,13 @@ func TestInit(t *testing.T) {
 			if err := h.Init(&c); err != tc.want {
 				t.Errorf("%v, want %v", err, tc.want)
 			} else if err != nil && (h.Len() != 0 || h.Put(make([]byte, 100), nil, 0) != 0) {
-				t.Error("usable all the same")
+				t.Error("the header is usable although Init has failed")
 			}
 		})
 	}
 }
 
-// TestPutBounds has buffers that are too short and payload that is too long, at the border.
+// TestPutBounds tries buffers that are just too short, and payload that is just too long.
 func TestPutBounds(t *testing.T) {
 	for _, c := range []Config{config4(), config6()} {
 		h := header(t, c)
@@ -45,13 +45,13 @@ func TestPutBounds(t *testing.T) {
 		var s Sum
 		s.Add(big[:limit])
 		if n := h.Put(buf, big, 0); n != 0 {
-			t.Errorf("%d bytes of payload taken", len(big))
+			t.Errorf("%d bytes of payload were accepted", len(big))
 		}
 		if n := h.PutList(buf, [][]byte{big}, 0); n != 0 {
-			t.Errorf("%d bytes of payload in a list taken", len(big))
+			t.Errorf("%d bytes of payload in a list were accepted", len(big))
 		}
 		if n := h.Seal(buf, len(big), &s, 0); n != 0 {
-			t.Errorf("%d bytes of payload sealed", len(big))
+			t.Errorf("%d bytes of payload were sealed", len(big))
 		}
 		var d Datagram
 		n := h.Put(buf, big[:limit], 0)
@@ -70,12 +70,12 @@ func TestPutBounds(t *testing.T) {
 			}
 		}
 		if n := h.Put(buf[:h.Len()+5], big[:5], 0); n != h.Len()+5 {
-			t.Errorf("%d bytes, where they fit just so", n)
+			t.Errorf("%d bytes, although the buffer is just long enough", n)
 		}
 	}
 }
 
-// TestMaxPayload compares with what a packet of the size has.
+// TestMaxPayload compares with the payload of a packet of that size.
 func TestMaxPayload(t *testing.T) {
 	four, six := header(t, config4()), header(t, config6())
 	for _, tc := range []struct {
@@ -91,7 +91,7 @@ func TestMaxPayload(t *testing.T) {
 	}
 }
 
-// TestWaysOfPut compares the ways to give the payload.
+// TestWaysOfPut compares the ways to provide the payload.
 func TestWaysOfPut(t *testing.T) {
 	payload := pattern(1201)
 	for _, c := range []Config{config4(), config6()} {
@@ -104,7 +104,8 @@ func TestWaysOfPut(t *testing.T) {
 			t.Error("in place: another frame")
 		}
 		list := make([]byte, 2000)
-		if n := h.PutList(list, [][]byte{payload[:1], nil, payload[1:1000], payload[1000:]}, 7); !bytes.Equal(list[:n], want) {
+		if n := h.PutList(list, [][]byte{payload[:1], nil, payload[1:1000], payload[1000:]},
+			7); !bytes.Equal(list[:n], want) {
 			t.Error("list: another frame")
 		}
 		head, tail := make([]byte, h.Len()+333), make([]byte, 1500)
@@ -118,24 +119,27 @@ func TestWaysOfPut(t *testing.T) {
 	}
 }
 
-// TestIdentification changes what differs between packets, through all values of 16 bits: the header's checksum stays right.
+// TestIdentification tries all 16-bit values of the field that differs between packets. The header's checksum must be
+// correct each time.
 func TestIdentification(t *testing.T) {
 	h := header(t, config4())
 	b := make([]byte, 2000)
 	for id := range 1 << 16 {
 		n := h.Put(b, pattern(id%10), uint16(id))
-		if slowSum(b[EthernetLen:EthernetLen+IPv4Len]) != 0xffff || binary.BigEndian.Uint16(b[EthernetLen+4:]) != uint16(id) || n != 42+id%10 {
+		if slowSum(b[EthernetLen:EthernetLen+IPv4Len]) != 0xffff ||
+			binary.BigEndian.Uint16(b[EthernetLen+4:]) != uint16(id) || n != 42+id%10 {
 			t.Fatalf("identification %d: %x", id, b[:n])
 		}
 	}
 }
 
-// TestZeroChecksum finds the payload whose checksum would be 0, which means none: it is sent as 0xffff and accepted.
+// TestZeroChecksum finds a payload whose checksum is 0, which would mean that there is none. It is sent as 0xffff and
+// accepted.
 func TestZeroChecksum(t *testing.T) {
 	for _, c := range []Config{config4(), config6()} {
 		f := put(t, c, []byte{0, 0})
 		check := f[len(f)-4 : len(f)-2]
-		f = put(t, c, check) // adds what is missing to all ones
+		f = put(t, c, check) // makes the sum all ones
 		if got := binary.BigEndian.Uint16(f[len(f)-4:]); got != 0xffff {
 			t.Errorf("checksum %#04x, want 0xffff", got)
 		}
@@ -145,7 +149,7 @@ func TestZeroChecksum(t *testing.T) {
 	}
 }
 
-// TestSetMACs moves a neighbour.
+// TestSetMACs changes the Ethernet addresses of a header.
 func TestSetMACs(t *testing.T) {
 	c := config6()
 	c.Tags[0] = Tag{TagC, 5}

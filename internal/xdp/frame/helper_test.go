@@ -30,7 +30,7 @@ func header(t testing.TB, c Config) *Header {
 	return h
 }
 
-// put returns the frame of a payload.
+// put returns the frame with a payload.
 func put(t testing.TB, c Config, payload []byte) []byte {
 	t.Helper()
 	b := make([]byte, HeaderMax+len(payload))
@@ -41,7 +41,7 @@ func put(t testing.TB, c Config, payload []byte) []byte {
 	return b[:n]
 }
 
-// pattern is n bytes that differ.
+// pattern returns n bytes that differ.
 func pattern(n int) []byte {
 	b := make([]byte, n)
 	for i := range b {
@@ -58,7 +58,7 @@ func captured(t *testing.T, name string) (frames [][]byte) {
 		t.Fatal(err)
 	}
 	if !bytes.HasPrefix(b, []byte{0xd4, 0xc3, 0xb2, 0xa1}) {
-		t.Fatalf("%s is no pcap file", name)
+		t.Fatalf("%s is not a pcap file", name)
 	}
 	for b = b[24:]; len(b) > 16; {
 		n := 16 + int(binary.LittleEndian.Uint32(b[8:]))
@@ -68,7 +68,7 @@ func captured(t *testing.T, name string) (frames [][]byte) {
 	return frames
 }
 
-// slowSum is the checksum as RFC 1071 puts it: words in the order of the network, one after another.
+// slowSum computes the checksum as RFC 1071 describes it, word by word in network byte order.
 func slowSum(parts ...[]byte) uint16 {
 	b := bytes.Join(parts, nil)
 	if len(b)%2 != 0 {

@@ -6,18 +6,20 @@ import (
 	"net/netip"
 )
 
-// Rules is what a frame's validity depends on besides itself.
+// Rules has the conditions for a frame to be valid, besides its own contents.
 type Rules struct {
-	// MAC is the interface's address: frames to other stations are refused. Zero: none are refused.
+	// MAC is the interface's address. Frames to other stations are refused. Zero: none are refused.
 	MAC MAC
-	// Loopback lets loopback addresses in, as on lo.
+	// Loopback accepts loopback addresses, as on lo.
 	Loopback bool
-	// Unfinished accepts datagrams whose checksum field has only the sum of the pseudo header. A sender in the same kernel leaves the rest to hardware
-	// (CHECKSUM_PARTIAL, Documentation/networking/checksum-offloads.rst), and where the frame never comes to any, on veth and lo, it stays unfinished. For
-	// other interfaces it would only let one damaged datagram in 65,536 in.
+	// Unfinished accepts datagrams whose checksum field has only the sum of the pseudo header. A sender in the same
+	// kernel leaves the rest to hardware (CHECKSUM_PARTIAL, Documentation/networking/checksum-offloads.rst). On veth
+	// and lo a frame never reaches hardware, so the checksum stays unfinished. On other interfaces Unfinished would
+	// only accept one damaged datagram in 65,536.
 	Unfinished bool
-	// Own has the addresses of this host, nil if they are not known. The kernel takes no IPv4 packet that says it is from one of them (net/ipv4/fib_frontend.c,
-	// __fib_validate_source), if accept_local does not allow it (Documentation/networking/ip-sysctl.rst). Of IPv6 it takes them.
+	// Own has the addresses of this host, nil if they are not known. The kernel refuses IPv4 packets from one of them
+	// (net/ipv4/fib_frontend.c, __fib_validate_source), unless accept_local allows them
+	// (Documentation/networking/ip-sysctl.rst). It accepts such IPv6 packets.
 	Own map[netip.Addr]struct{}
 
 	unknownSource uint32 // the last IPv4 address that was not in Own
@@ -30,23 +32,24 @@ func (r *Rules) SetOwn(own map[netip.Addr]struct{}) { r.Own, r.asked = own, fals
 // Datagram is a UDP datagram in a frame.
 type Datagram struct {
 	Src, Dst netip.AddrPort // without zones
-	Payload  []byte         // in the frame; of a frame in several buffers, what the first one has of it
-	Len      int            // bytes of payload, in all buffers
+	Payload  []byte         // in the frame; of a frame in several buffers, the part in the first one
+	Len      int            // bytes of payload in all buffers
 	DstMAC   MAC
-	Link     Cast // of DstMAC
-	Cast     Cast // of Dst
+	Link     Cast // kind of DstMAC
+	Cast     Cast // kind of Dst
 	// TrafficClass is the byte of DSCP and ECN.
 	TrafficClass uint8
 	HopLimit     uint8
-	Tags         [TagsMax]Tag // the outer one first
+	Tags         [TagsMax]Tag // the outer tag first
 }
 
-// Parse fills in d from a frame, which it keeps a slice of. If the Reason is not Accepted, d means nothing.
+// Parse sets d from a frame. d refers to the frame's bytes. If the Reason is not Accepted, d is not valid.
 func (r *Rules) Parse(d *Datagram, frame []byte) Reason {
 	return r.parse(d, frame, nil, len(frame))
 }
 
-// ParseList is Parse for a frame that lies in several buffers, of which the first has all headers. AppendParts gives the payload.
+// ParseList is Parse for a frame in several buffers. The first one must have all headers. AppendParts returns the
+// payload.
 func (r *Rules) ParseList(d *Datagram, frame [][]byte) Reason {
 	if len(frame) == 0 {
 		return Short
@@ -73,7 +76,7 @@ func (d *Datagram) AppendParts(parts, frame [][]byte) [][]byte {
 	return parts
 }
 
-// parse looks at a frame of n bytes, of which head has the first and rest the others.
+// parse checks a frame of n bytes. head has the first bytes and rest the others.
 func (r *Rules) parse(d *Datagram, head []byte, rest [][]byte, n int) Reason {
 	be := binary.BigEndian
 	if len(head) < EthernetLen {
@@ -113,7 +116,7 @@ func castOf(a MAC) Cast {
 	return Multicast
 }
 
-// parseIPv4 looks at a packet of n bytes, with padding, of which ip has the first.
+// parseIPv4 checks a packet of n bytes, with padding. ip has the first bytes.
 func (r *Rules) parseIPv4(d *Datagram, ip []byte, rest [][]byte, n int) Reason {
 	be, le := binary.BigEndian, binary.LittleEndian
 	if len(ip) < IPv4Len {
@@ -156,7 +159,7 @@ func (r *Rules) parseIPv4(d *Datagram, ip []byte, rest [][]byte, n int) Reason {
 	return Accepted
 }
 
-// isOwn reports whether an IPv4 address is this host's. Datagrams often come one after the other from the same source.
+// isOwn reports whether an IPv4 address belongs to this host. Consecutive datagrams often have the same source.
 func (r *Rules) isOwn(a uint32) bool {
 	_, own := r.Own[netip.AddrFrom4([4]byte{byte(a >> 24), byte(a >> 16), byte(a >> 8), byte(a)})]
 	if !own {
@@ -165,7 +168,7 @@ func (r *Rules) isOwn(a uint32) bool {
 	return own
 }
 
-// castIPv4 looks at the addresses as ip_route_input_slow and ip_mc_validate_source of the kernel do.
+// castIPv4 checks the addresses as ip_route_input_slow and ip_mc_validate_source of the kernel do.
 func castIPv4(src, dst uint32) (Cast, Reason) {
 	const limitedBroadcast = 0xffffffff
 	cast := Unicast
@@ -179,14 +182,16 @@ func castIPv4(src, dst uint32) (Cast, Reason) {
 	case src>>28 == 0xe, src == limitedBroadcast:
 		return cast, Source
 	case src>>24 == 0 && cast != Broadcast && !(cast == Multicast && dst>>8 == 0xe00000):
-		return cast, Source // 0.0.0.0/8 is of hosts that do not know their address yet; they broadcast, or use the groups of the local network
+		// 0.0.0.0/8 is for hosts that do not know their address yet. They broadcast, or use the groups of the local
+		// network.
+		return cast, Source
 	case dst>>24 == 0 && cast != Broadcast:
 		return cast, Destination
 	}
 	return cast, Accepted
 }
 
-// parseIPv6 looks at a packet of n bytes, with padding, of which ip has the first.
+// parseIPv6 checks a packet of n bytes, with padding. ip has the first bytes.
 func (r *Rules) parseIPv6(d *Datagram, ip []byte, rest [][]byte, n int) Reason {
 	be, le := binary.BigEndian, binary.LittleEndian
 	if len(ip) < IPv6Len {
@@ -208,7 +213,7 @@ func (r *Rules) parseIPv6(d *Datagram, ip []byte, rest [][]byte, n int) Reason {
 	if ip[24] == 0xff {
 		d.Cast = Multicast
 	}
-	// The checks of ip6_rcv_core.
+	// These are the checks of ip6_rcv_core.
 	switch {
 	case ip[8] == 0xff, src.Is4In6():
 		return Source
@@ -229,7 +234,7 @@ func (r *Rules) parseIPv6(d *Datagram, ip []byte, rest [][]byte, n int) Reason {
 	return Accepted
 }
 
-// isExtension tells the extension headers (IANA, IPv6 Extension Header Types) from other protocols.
+// isExtension distinguishes the extension headers (IANA, IPv6 Extension Header Types) from other protocols.
 func isExtension(next byte) bool {
 	switch next {
 	case 0, 43, 44, 50, 51, 60, 135, 139, 140, 253, 254:
@@ -238,7 +243,8 @@ func isExtension(next byte) bool {
 	return false
 }
 
-// parseUDP looks at what an IP packet carries: n bytes, of which udp has the first, and perhaps padding behind. addrs is the sum of the addresses.
+// parseUDP checks the payload of an IP packet: n bytes, perhaps with padding after them. udp has the first bytes.
+// addrs is the sum of the addresses.
 func (r *Rules) parseUDP(d *Datagram, udp []byte, rest [][]byte, n int, addrs uint64, v6 bool) Reason {
 	be, le := binary.BigEndian, binary.LittleEndian
 	if n < UDPLen {
@@ -276,7 +282,7 @@ func (r *Rules) parseUDP(d *Datagram, udp []byte, rest [][]byte, n int, addrs ui
 	return Accepted
 }
 
-// addRest adds left bytes of rest, which follow n others.
+// addRest adds left bytes of rest, which follow n other bytes.
 func addRest(sum uint64, n int, rest [][]byte, left int) uint64 {
 	s := Sum{sum, n%2 != 0}
 	for _, b := range rest {

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// resum4 makes the header checksum of an untagged IPv4 frame right again.
+// resum4 corrects the header checksum of an untagged IPv4 frame.
 func resum4(f []byte) []byte {
 	ip := f[EthernetLen:]
 	ip[10], ip[11] = 0, 0
@@ -28,7 +28,7 @@ func ends6(src, dst string) func(*Config) {
 	}
 }
 
-// set returns a change of one byte behind the Ethernet header, after which the IPv4 header's checksum is made right.
+// set returns a change of one byte after the Ethernet header, which corrects the IPv4 header's checksum.
 func set(at int, v byte) func([]byte) []byte {
 	return func(f []byte) []byte { f[EthernetLen+at] = v; return resum4(f) }
 }
@@ -57,7 +57,8 @@ var parseTests = []struct {
 	{name: "header length 16", damage: set(0, 0x44), want: Version},
 	{name: "options", damage: set(0, 0x46), want: Options},
 	{name: "header checksum", damage: func(f []byte) []byte { f[EthernetLen+10]++; return f }, want: HeaderChecksum},
-	{name: "a bit of the header", damage: func(f []byte) []byte { f[EthernetLen+8] ^= 4; return f }, want: HeaderChecksum},
+	{name: "a bit of the header", damage: func(f []byte) []byte { f[EthernetLen+8] ^= 4; return f },
+		want: HeaderChecksum},
 	{name: "longer than the frame", damage: set(3, 28+64+1), want: TotalLength},
 	{name: "shorter than its header", damage: set(3, 19), want: TotalLength},
 	{name: "no UDP header", damage: set(3, 27), want: UDPLength},
@@ -75,38 +76,50 @@ var parseTests = []struct {
 	{name: "from a group", config: from4("239.0.0.1"), want: Source},
 	{name: "from everybody", config: from4("255.255.255.255"), want: Source},
 	{name: "from this network", config: from4("0.0.0.1"), want: Source},
-	{name: "from nowhere to everybody", config: func(c *Config) { from4("0.0.0.0")(c); to4("255.255.255.255")(c) }},
+	{name: "from no address to the broadcast address",
+		config: func(c *Config) { from4("0.0.0.0")(c); to4("255.255.255.255")(c) }},
 	{name: "from nowhere to a local group", config: func(c *Config) { from4("0.0.0.0")(c); to4("224.0.0.9")(c) }},
-	{name: "from nowhere to a group", config: func(c *Config) { from4("0.0.0.0")(c); to4("239.0.0.9")(c) }, want: Source},
+	{name: "from nowhere to a group", config: func(c *Config) { from4("0.0.0.0")(c); to4("239.0.0.9")(c) },
+		want: Source},
 	{name: "to this network", config: to4("0.0.0.0"), want: Destination},
-	{name: "from the address that it is to", config: func(c *Config) { c.Src = netip.AddrPortFrom(c.Dst.Addr(), 7000) }, want: Source},
+	{name: "from the address that it is to", config: func(c *Config) { c.Src = netip.AddrPortFrom(c.Dst.Addr(), 7000) },
+		want: Source},
 	{name: "loopback", config: from4("127.0.0.1"), want: Loopback},
 	{name: "to loopback", config: to4("127.1.2.3"), want: Loopback},
-	{name: "loopback on lo", config: func(c *Config) { from4("127.0.0.1")(c); to4("127.0.0.1")(c) }, rules: Rules{Loopback: true}},
+	{name: "loopback on lo", config: func(c *Config) { from4("127.0.0.1")(c); to4("127.0.0.1")(c) },
+		rules: Rules{Loopback: true}},
 	{name: "IPv6 from a group", v6: true, config: ends6("ff02::1", "fd09::2"), want: Source},
 	{name: "IPv6 to the unspecified address", v6: true, config: ends6("fd09::1", "::"), want: Destination},
 	{name: "IPv6 to a reserved scope", v6: true, config: ends6("fd09::1", "ff00::1"), want: Destination},
 	{name: "IPv6 scope of an interface", v6: true, config: ends6("fd09::1", "ff01::1"), want: Loopback},
-	{name: "IPv6 scope of an interface on lo", v6: true, config: ends6("fd09::1", "ff01::1"), rules: Rules{Loopback: true}},
+	{name: "IPv6 scope of an interface on lo", v6: true, config: ends6("fd09::1", "ff01::1"),
+		rules: Rules{Loopback: true}},
 	{name: "IPv6 loopback", v6: true, config: ends6("::1", "fd09::1"), want: Loopback},
 	{name: "IPv6 to loopback", v6: true, config: ends6("fd09::1", "::1"), want: Loopback},
 	{name: "IPv6 loopback on lo", v6: true, config: ends6("::1", "::1"), rules: Rules{Loopback: true}},
-	{name: "mapped source", v6: true, damage: func(f []byte) []byte { copy(f[EthernetLen+8:], mapped[:]); return f }, want: Source},
-	{name: "from another address of this host", rules: Rules{Own: addresses("10.99.0.9", config4().Src.Addr().String())}, want: Source},
+	{name: "mapped source", v6: true, damage: func(f []byte) []byte { copy(f[EthernetLen+8:], mapped[:]); return f },
+		want: Source},
+	{name: "from another address of this host",
+		rules: Rules{Own: addresses("10.99.0.9", config4().Src.Addr().String())}, want: Source},
 	{name: "not from this host", rules: Rules{Own: addresses("10.99.0.9")}},
-	{name: "from another address of this host on lo", rules: Rules{Loopback: true, Own: addresses(config4().Src.Addr().String())}},
-	{name: "IPv6, from another address of this host", v6: true, rules: Rules{Own: addresses(config6().Src.Addr().String())}},
-	{name: "mapped destination", v6: true, damage: func(f []byte) []byte { copy(f[EthernetLen+24:], mapped[:]); return f }, want: Destination},
+	{name: "from another address of this host on lo",
+		rules: Rules{Loopback: true, Own: addresses(config4().Src.Addr().String())}},
+	{name: "IPv6, from another address of this host", v6: true,
+		rules: Rules{Own: addresses(config6().Src.Addr().String())}},
+	{name: "mapped destination", v6: true,
+		damage: func(f []byte) []byte { copy(f[EthernetLen+24:], mapped[:]); return f }, want: Destination},
 	{name: "UDP longer than the packet", damage: set(25, 8+64+1), want: UDPLength},
 	{name: "UDP shorter than its header", damage: set(25, 7), want: UDPLength},
 	{name: "payload damaged", damage: set(28, 99), want: UDPChecksum},
 	{name: "port damaged", damage: set(20, 99), want: UDPChecksum},
-	{name: "last byte damaged", v6: true, damage: func(f []byte) []byte { f[len(f)-1] ^= 1; return f }, want: UDPChecksum},
+	{name: "last byte damaged", v6: true, damage: func(f []byte) []byte { f[len(f)-1] ^= 1; return f },
+		want: UDPChecksum},
 	{name: "damaged, unfinished may come", damage: set(28, 99), rules: Rules{Unfinished: true}, want: UDPChecksum},
 	{name: "unfinished", damage: unfinish, want: Unfinished},
 	{name: "unfinished may come", damage: unfinish, rules: Rules{Unfinished: true}},
 	{name: "no checksum", damage: func(f []byte) []byte { f[40], f[41] = 0, 0; return f }},
-	{name: "IPv6, no checksum", v6: true, damage: func(f []byte) []byte { f[60], f[61] = 0, 0; return f }, want: NoChecksum},
+	{name: "IPv6, no checksum", v6: true, damage: func(f []byte) []byte { f[60], f[61] = 0, 0; return f },
+		want: NoChecksum},
 }
 
 var mapped = netip.MustParseAddr("::ffff:10.0.0.1").As16()
@@ -119,7 +132,7 @@ func addresses(list ...string) map[netip.Addr]struct{} {
 	return set
 }
 
-// TestOwn: what the rules remember of one source says nothing of others, nor of the time before the host had an address, and after.
+// TestOwn: the cached result for a source is used only for that source, and only until the host's addresses change.
 func TestOwn(t *testing.T) {
 	var r Rules
 	var d Datagram
@@ -146,7 +159,7 @@ func TestOwn(t *testing.T) {
 	from("10.99.0.11", Accepted)
 }
 
-// unfinish leaves only the sum of the pseudo header.
+// unfinish leaves only the sum of the pseudo header in the checksum.
 func unfinish(f []byte) []byte {
 	ip := f[EthernetLen:]
 	binary.BigEndian.PutUint16(ip[26:], slowSum(ip[12:20], []byte{0, protoUDP}, ip[24:26]))
@@ -185,7 +198,7 @@ func TestParse(t *testing.T) {
 	}
 }
 
-// TestParseCut cuts frames at every length; none of the cut ones is taken, and bytes behind the packet are not seen.
+// TestParseCut cuts frames at every length. Cut frames are refused, and bytes after the packet are ignored.
 func TestParseCut(t *testing.T) {
 	tagged := config6()
 	tagged.Tags = [2]Tag{{TagS, 1}, {TagC, 2}}
@@ -198,13 +211,14 @@ func TestParseCut(t *testing.T) {
 			}
 		}
 		long := append(slices.Clone(f), 1, 2, 3)
-		if why := new(Rules).Parse(&d, long); why != Accepted || d.Len != 33 || len(d.Payload) != 33 || cap(d.Payload) != 33 {
+		if why := new(Rules).Parse(&d, long); why != Accepted || d.Len != 33 || len(d.Payload) != 33 ||
+			cap(d.Payload) != 33 {
 			t.Errorf("with a tail: %v, %d bytes", why, d.Len)
 		}
 	}
 }
 
-// TestParseTrim has a UDP datagram that is shorter than its packet: the kernel trims it.
+// TestParseTrim has a UDP datagram that is shorter than its packet. Parse trims it, as the kernel does.
 func TestParseTrim(t *testing.T) {
 	f := put(t, config4(), pattern(64))
 	udp := f[EthernetLen+IPv4Len:]
@@ -217,13 +231,14 @@ func TestParseTrim(t *testing.T) {
 	}
 }
 
-// TestParseList has frames in several buffers, cut anywhere behind the headers.
+// TestParseList has frames in several buffers, with the boundary anywhere after the headers.
 func TestParseList(t *testing.T) {
 	payload := pattern(2000)
 	for _, c := range []Config{config4(), config6()} {
 		f := append(put(t, c, payload), "tail"...)
 		head := header(t, c).Len()
-		for _, cuts := range [][]int{{head, 700, 701, 1500}, {head + 1, head + 2, head + 2}, {1999}, {head + 2000}, {head + 2001}, {}} {
+		for _, cuts := range [][]int{{head, 700, 701, 1500}, {head + 1, head + 2, head + 2}, {1999}, {head + 2000},
+			{head + 2001}, {}} {
 			var bufs [][]byte
 			at := 0
 			for _, cut := range append(cuts, len(f)) {
@@ -255,7 +270,7 @@ func TestParseList(t *testing.T) {
 	}
 }
 
-// TestAllocs checks that neither way allocates.
+// TestAllocs checks that neither building nor parsing allocates.
 func TestAllocs(t *testing.T) {
 	for _, c := range []Config{config4(), config6()} {
 		h := header(t, c)
@@ -278,7 +293,8 @@ func TestAllocs(t *testing.T) {
 	}
 }
 
-// FuzzParse looks at any bytes: no panic, what is accepted lies within the frame, and building it again gives a frame that is accepted and the same.
+// FuzzParse parses any bytes. It does not panic, an accepted datagram is within the frame, and a frame that is built
+// from it is accepted as the same datagram.
 func FuzzParse(f *testing.F) {
 	for _, c := range []Config{config4(), config6()} {
 		f.Add(put(f, c, pattern(20)), uint16(0))
@@ -301,10 +317,11 @@ func FuzzParse(f *testing.F) {
 			return
 		}
 		if len(d.Payload) != d.Len || d.Len > len(b)-EthernetLen-IPv4Len-UDPLen {
-			t.Fatalf("%d bytes of payload, said to be %d, in %d", len(d.Payload), d.Len, len(b))
+			t.Fatalf("%d bytes of payload, length %d, in %d", len(d.Payload), d.Len, len(b))
 		}
 		var h Header
-		c := Config{DstMAC: d.DstMAC, Tags: d.Tags, Src: d.Src, Dst: d.Dst, TrafficClass: d.TrafficClass, HopLimit: d.HopLimit}
+		c := Config{DstMAC: d.DstMAC, Tags: d.Tags, Src: d.Src, Dst: d.Dst, TrafficClass: d.TrafficClass,
+			HopLimit: d.HopLimit}
 		if err := h.Init(&c); err != nil {
 			t.Fatal(err)
 		}
@@ -320,7 +337,7 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// TestFoldOrder documents the order of bytes that Fold returns.
+// TestFoldOrder documents the byte order of Fold's result.
 func TestFoldOrder(t *testing.T) {
 	var s Sum
 	s.Add([]byte{0x12, 0x34})

@@ -2,14 +2,15 @@ package frame
 
 import "strconv"
 
-// Reason says why a frame is refused.
+// Reason is the reason why a frame is refused.
 type Reason uint8
 
-// The reasons. Those that end in "kernel" are of packets that may well be good, but are for the kernel to put together or to look into.
+// These are the reasons. Those that end in "for the kernel" may be valid packets that the kernel must reassemble or
+// examine.
 const (
 	Accepted       Reason = iota
-	Short                 // the frame ends before its headers do
-	OtherHost             // sent to another station, seen because the interface is promiscuous
+	Short                 // the frame ends within its headers
+	OtherHost             // sent to another station, received because the interface is promiscuous
 	EtherType             // neither IPv4 nor IPv6, or more than two VLAN tags: for the kernel
 	Version               // the IP header contradicts the EtherType, or its length is less than 20
 	Options               // IPv4 options: for the kernel
@@ -18,14 +19,14 @@ const (
 	Fragment              // for the kernel
 	Extension             // IPv6 extension headers, hop-by-hop options among them: for the kernel
 	Protocol              // not UDP: for the kernel
-	Source                // an address that no host has: multicast, broadcast, of this network, IPv4-mapped
-	Destination           // an address that no host has, or a multicast scope that does not leave a host
+	Source                // an address that no host can have: multicast, broadcast, 0.0.0.0/8, IPv4-mapped
+	Destination           // an address that no host can have, or a multicast scope within a host
 	Loopback              // a loopback address on another interface
 	UDPLength             // longer than the packet, or shorter than the header
 	UDPChecksum           //
 	NoChecksum            // IPv6 without UDP checksum
-	Unfinished            // the sender left the UDP checksum to hardware which there is not (Rules.Unfinished)
-	Reasons               // how many there are
+	Unfinished            // the sender left the UDP checksum to hardware, and there is none (Rules.Unfinished)
+	Reasons               // number of reasons
 )
 
 var reasons = [Reasons]string{
@@ -43,10 +44,11 @@ func (r Reason) String() string {
 	return "reason " + strconv.Itoa(int(r))
 }
 
-// Cast says to whom an address leads.
+// Cast is the kind of receivers of an address.
 type Cast uint8
 
-// The kinds of addresses. Of IPv4's broadcast addresses only 255.255.255.255 can be told without knowing the networks of the host.
+// These are the kinds. Of IPv4's broadcast addresses only 255.255.255.255 is recognized, because the others depend on
+// the networks of the host.
 const (
 	Unicast Cast = iota
 	Multicast

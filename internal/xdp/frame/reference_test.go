@@ -11,7 +11,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// drawn is any datagram.
+// drawn returns a random datagram.
 func drawn(t *rapid.T) (Config, []byte) {
 	c := Config{
 		SrcMAC:       MAC{2, rapid.Byte().Draw(t, "src"), 3, 4, 5, 6},
@@ -37,7 +37,7 @@ func drawn(t *rapid.T) (Config, []byte) {
 	v6 := rapid.Bool().Draw(t, "IPv6")
 	c.Src, c.Dst = addr("from", v6), addr("to", v6)
 	if c.Src.Addr() == c.Dst.Addr() {
-		t.Skip("no datagram comes from where it goes")
+		t.Skip("source and destination are equal")
 	}
 	if v6 {
 		c.FlowLabel = rapid.Uint32Max(1<<20-1).Draw(t, "flow")
@@ -55,7 +55,8 @@ func tagLayers(c *Config, kind layers.EthernetType) []gopacket.SerializableLayer
 			break
 		}
 		*next = layers.EthernetType(tag.Proto)
-		q := &layers.Dot1Q{Priority: uint8(tag.TCI >> 13), DropEligible: tag.TCI&0x1000 != 0, VLANIdentifier: tag.TCI & 0xfff, Type: kind}
+		q := &layers.Dot1Q{Priority: uint8(tag.TCI >> 13), DropEligible: tag.TCI&0x1000 != 0,
+			VLANIdentifier: tag.TCI & 0xfff, Type: kind}
 		next = &q.Type
 		list = append(list, q)
 	}
@@ -68,11 +69,13 @@ func reference(t *rapid.T, c *Config, payload []byte, id uint16) []byte {
 	src, dst := net.IP(c.Src.Addr().AsSlice()), net.IP(c.Dst.Addr().AsSlice())
 	var list []gopacket.SerializableLayer
 	if c.Src.Addr().Is4() {
-		ip := &layers.IPv4{Version: 4, IHL: 5, TOS: c.TrafficClass, Id: id, Flags: layers.IPv4DontFragment, TTL: c.HopLimit, Protocol: layers.IPProtocolUDP, SrcIP: src, DstIP: dst}
+		ip := &layers.IPv4{Version: 4, IHL: 5, TOS: c.TrafficClass, Id: id, Flags: layers.IPv4DontFragment,
+			TTL: c.HopLimit, Protocol: layers.IPProtocolUDP, SrcIP: src, DstIP: dst}
 		udp.SetNetworkLayerForChecksum(ip)
 		list = append(tagLayers(c, layers.EthernetTypeIPv4), ip)
 	} else {
-		ip := &layers.IPv6{Version: 6, TrafficClass: c.TrafficClass, FlowLabel: c.FlowLabel, HopLimit: c.HopLimit, NextHeader: layers.IPProtocolUDP, SrcIP: src, DstIP: dst}
+		ip := &layers.IPv6{Version: 6, TrafficClass: c.TrafficClass, FlowLabel: c.FlowLabel, HopLimit: c.HopLimit,
+			NextHeader: layers.IPProtocolUDP, SrcIP: src, DstIP: dst}
 		udp.SetNetworkLayerForChecksum(ip)
 		list = append(tagLayers(c, layers.EthernetTypeIPv6), ip)
 	}
@@ -84,7 +87,8 @@ func reference(t *rapid.T, c *Config, payload []byte, id uint16) []byte {
 	return buf.Bytes()
 }
 
-// TestReference compares with gopacket, an independent implementation: what Put builds is what it builds, and Parse reads that.
+// TestReference compares with gopacket, an independent implementation: Put builds the same frames, and Parse reads
+// them.
 func TestReference(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		c, payload := drawn(t)
@@ -99,7 +103,7 @@ func TestReference(t *testing.T) {
 		if check := want[h.Len()-2 : h.Len()]; check[0]|check[1] == 0 { // gopacket does not know that 0 means none
 			check[0], check[1] = 0xff, 0xff
 		}
-		if len(got) < 60 { // gopacket pads
+		if len(got) < 60 { // gopacket pads short frames
 			want = want[:len(got)]
 		}
 		if !bytes.Equal(got, want) {
@@ -109,7 +113,8 @@ func TestReference(t *testing.T) {
 		if why := (&Rules{MAC: c.DstMAC}).Parse(&d, want); why != Accepted {
 			t.Fatal(why)
 		}
-		if d.Src != c.Src || d.Dst != c.Dst || !bytes.Equal(d.Payload, payload) || d.Tags != c.Tags || d.HopLimit != c.HopLimit || d.TrafficClass != c.TrafficClass {
+		if d.Src != c.Src || d.Dst != c.Dst || !bytes.Equal(d.Payload, payload) || d.Tags != c.Tags ||
+			d.HopLimit != c.HopLimit || d.TrafficClass != c.TrafficClass {
 			t.Fatalf("%+v, want %+v", d, c)
 		}
 	})

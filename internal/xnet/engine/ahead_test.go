@@ -1,4 +1,4 @@
-// Transports that take bytes ahead of what they release (Conn.Next).
+// This file tests transports that take bytes ahead of what they release (Conn.Next).
 
 package engine
 
@@ -45,7 +45,7 @@ func (h *ahead) next(slices, n int) int {
 		sum += len(b)
 	}
 	if sum != got || got > n || len(list) > slices {
-		h.t.Fatalf("%d bytes in %d slices, said %d, of at most %d in %d", sum, len(list), got, n, slices)
+		h.t.Fatalf("%d bytes in %d slices, result %d, of at most %d in %d", sum, len(list), got, n, slices)
 	}
 	return got
 }
@@ -91,7 +91,8 @@ func TestAheadModel(t *testing.T) {
 			},
 			"hand out": func(rt *rapid.T) {
 				before := s.a.c.Unsent()
-				got := h.next(rapid.IntRange(1, 8).Draw(rt, "slices"), rapid.OneOf(rapid.IntRange(1, 100), rapid.IntRange(1, 100000)).Draw(rt, "bytes"))
+				got := h.next(rapid.IntRange(1, 8).Draw(rt, "slices"),
+					rapid.OneOf(rapid.IntRange(1, 100), rapid.IntRange(1, 100000)).Draw(rt, "bytes"))
 				if total += got; before > 0 && got == 0 || s.a.c.Unsent() != before-got {
 					rt.Fatalf("%d of %d bytes, then %d", got, before, s.a.c.Unsent())
 				}
@@ -149,7 +150,7 @@ func TestAheadModel(t *testing.T) {
 	})
 }
 
-// TestAheadJoins checks that neighbours in a chunk are one slice, though they are several operations.
+// TestAheadJoins checks that adjacent bytes in a chunk are one slice, even if they belong to several operations.
 func TestAheadJoins(t *testing.T) {
 	s := readyPair(t)
 	for i := range uint64(20) {

@@ -1,4 +1,4 @@
-// The steady state allocates nothing.
+// This file checks that the steady state allocates nothing.
 
 package engine
 
@@ -63,10 +63,13 @@ func (p *directPump) move(from, to *Conn) {
 func TestNoAllocs(t *testing.T) {
 	small, large := make([]byte, 64), make([]byte, 100000)
 	for name, o := range map[string]Send{
-		"small": {}, "small tagged": {Tagged: true, Tag: 3, HasData: true}, "small acknowledged": {Ack: true}, "inject": {Inject: true},
-		"write": {Kind: KindWrite, NRMA: 1, RMA: segs(wire.RMAIov{Len: 64})}, "read": {Kind: KindRead, NRMA: 1, RMA: segs(wire.RMAIov{Len: 64})},
-		"large": {Ctx: 1}, "large acknowledged": {Ctx: 1, Ack: true}, "rendezvous": {Ctx: 1, Tagged: true},
-		"large write": {Kind: KindWrite, Ctx: 1, NRMA: 1, RMA: segs(wire.RMAIov{Len: 100000})}, "large read": {Kind: KindRead, Ctx: 1, NRMA: 1, RMA: segs(wire.RMAIov{Len: 100000})},
+		"small": {}, "small tagged": {Tagged: true, Tag: 3, HasData: true}, "small acknowledged": {Ack: true},
+		"inject": {Inject: true},
+		"write":  {Kind: KindWrite, NRMA: 1, RMA: segs(wire.RMAIov{Len: 64})},
+		"read":   {Kind: KindRead, NRMA: 1, RMA: segs(wire.RMAIov{Len: 64})},
+		"large":  {Ctx: 1}, "large acknowledged": {Ctx: 1, Ack: true}, "rendezvous": {Ctx: 1, Tagged: true},
+		"large write": {Kind: KindWrite, Ctx: 1, NRMA: 1, RMA: segs(wire.RMAIov{Len: 100000})},
+		"large read":  {Kind: KindRead, Ctx: 1, NRMA: 1, RMA: segs(wire.RMAIov{Len: 100000})},
 	} {
 		for _, late := range []bool{false, true} { // large unexpected messages allocate
 			if late && o.Ctx == 1 && name != "rendezvous" {

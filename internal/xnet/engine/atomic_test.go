@@ -1,4 +1,4 @@
-// Atomic operations on remote memory, and fences.
+// This file tests atomic operations on remote memory, and fences.
 
 package engine
 
@@ -83,7 +83,8 @@ func TestAtomics(t *testing.T) {
 		wantWords(t0(s), "compared", result, 2, 189)
 		wantWords(t0(s), "read", one, 42)
 		wantWords(t0(s), "in the end", mem, 42, 100, 189, 4)
-		if got := strings.Join(s.b.mem.counted, ","); got != "true 16,true 16,true 16,false 16,false 32,false 16,false 8" {
+		if got := strings.Join(s.b.mem.counted,
+			","); got != "true 16,true 16,true 16,false 16,false 32,false 16,false 8" {
 			t0(s).Errorf("counted %s", got)
 		}
 	})
@@ -103,7 +104,8 @@ func TestLongAtomics(t *testing.T) {
 			one[i] = 1
 		}
 		for range 3 {
-			o := Send{Kind: KindFetch, NRMA: 1, RMA: segs(wire.RMAIov{Addr: 1, Len: MaxAtomic}), Atomic: &Atomic{Type: atomics.Uint32, Op: atomics.Sum}}
+			o := Send{Kind: KindFetch, NRMA: 1, RMA: segs(wire.RMAIov{Addr: 1, Len: MaxAtomic}),
+				Atomic: &Atomic{Type: atomics.Uint32, Op: atomics.Sum}}
 			o.Atomic.Result, o.Atomic.NResult = bufs(result)
 			s.a.send(o, one)
 			s.flow()
@@ -111,7 +113,8 @@ func TestLongAtomics(t *testing.T) {
 			s.a.send(o, one)
 			s.flow()
 		}
-		s.a.want("fetch 0 len 65536", "atomic 0 len 65536", "fetch 0 len 65536", "atomic 0 len 65536", "fetch 0 len 65536", "atomic 0 len 65536")
+		s.a.want("fetch 0 len 65536", "atomic 0 len 65536", "fetch 0 len 65536", "atomic 0 len 65536",
+			"fetch 0 len 65536", "atomic 0 len 65536")
 		s.a.events, s.b.events = nil, nil
 		for i := range one {
 			if mem[i+1] != 6 || result[i] != 4 {
@@ -168,12 +171,18 @@ func TestBadAtomics(t *testing.T) {
 		n    uint64
 		want error
 	}{
-		"key":              {wire.Header{Op: wire.OpAtomic, OpData: 7, Atomic: 2, IovCnt: 2, IOV: segs(wire.RMAIov{Len: 8}, wire.RMAIov{Key: 9, Len: 8})}, 16, ErrAccess},
-		"beyond the end":   {wire.Header{Op: wire.OpAtomic, OpData: 7, Atomic: 2, IovCnt: 1, IOV: segs(wire.RMAIov{Addr: 96, Len: 8})}, 8, ErrAccess},
-		"read only":        {wire.Header{Op: wire.OpAtomicFetch, OpData: 7, Atomic: 2, IovCnt: 1, IOV: segs(wire.RMAIov{Key: 1, Len: 8})}, 8, ErrAccess},
-		"half an element":  {wire.Header{Op: wire.OpAtomic, OpData: 7, Atomic: 2, IovCnt: 1, IOV: segs(wire.RMAIov{Len: 12})}, 12, ErrProtocol},
-		"type":             {wire.Header{Op: wire.OpAtomic, OpData: 13, Atomic: 2, IovCnt: 1, IOV: segs(wire.RMAIov{Len: 16})}, 16, ErrProtocol},
-		"operation":        {wire.Header{Op: wire.OpAtomic, OpData: 7, Atomic: 12, IovCnt: 1, IOV: segs(wire.RMAIov{Len: 16})}, 16, ErrProtocol},
+		"key": {wire.Header{Op: wire.OpAtomic, OpData: 7, Atomic: 2, IovCnt: 2,
+			IOV: segs(wire.RMAIov{Len: 8}, wire.RMAIov{Key: 9, Len: 8})}, 16, ErrAccess},
+		"beyond the end": {wire.Header{Op: wire.OpAtomic, OpData: 7, Atomic: 2, IovCnt: 1,
+			IOV: segs(wire.RMAIov{Addr: 96, Len: 8})}, 8, ErrAccess},
+		"read only": {wire.Header{Op: wire.OpAtomicFetch, OpData: 7, Atomic: 2, IovCnt: 1,
+			IOV: segs(wire.RMAIov{Key: 1, Len: 8})}, 8, ErrAccess},
+		"half an element": {wire.Header{Op: wire.OpAtomic, OpData: 7, Atomic: 2, IovCnt: 1,
+			IOV: segs(wire.RMAIov{Len: 12})}, 12, ErrProtocol},
+		"type": {wire.Header{Op: wire.OpAtomic, OpData: 13, Atomic: 2, IovCnt: 1,
+			IOV: segs(wire.RMAIov{Len: 16})}, 16, ErrProtocol},
+		"operation": {wire.Header{Op: wire.OpAtomic, OpData: 7, Atomic: 12, IovCnt: 1,
+			IOV: segs(wire.RMAIov{Len: 16})}, 16, ErrProtocol},
 		"unasked response": {wire.Header{Op: wire.OpAtomicRsp}, 8, ErrProtocol},
 	} {
 		for _, cut := range []int{1 << 20, 50} {
@@ -214,7 +223,8 @@ func TestResultStall(t *testing.T) {
 	s := readyPair(t)
 	s.b.mem.regions = [][]byte{make([]byte, MaxAtomic)}
 	s.b.cfg.InternalMax = 1 << 20
-	ask := header(wire.Header{Op: wire.OpAtomicFetch, OpData: 7, Atomic: wire.AtomicRead, IovCnt: 1, IOV: segs(wire.RMAIov{Len: MaxAtomic})}, 0)
+	ask := header(wire.Header{Op: wire.OpAtomicFetch, OpData: 7, Atomic: wire.AtomicRead, IovCnt: 1,
+		IOV: segs(wire.RMAIov{Len: MaxAtomic})}, 0)
 	n := 0
 	for ; !s.b.c.Stalled() && n < 100; n++ {
 		s.b.inject(ask)
@@ -265,7 +275,7 @@ func TestFence(t *testing.T) {
 	s.a.transmit(1 << 20)
 	s.receive(s.b, 1<<20) // the request is served only while the transport takes bytes
 	if s.a.c.HasPending() {
-		t.Error("something left though the read is not answered")
+		t.Error("bytes left although the read is not answered")
 	}
 	s.flow()
 	s.a.want("read 1 len 5000", "inject send 3", "write 2 len 5000", "send 4")
@@ -276,7 +286,7 @@ func TestFence(t *testing.T) {
 	s.b.want("recv 5 len 5 src 2", "recv 6 len 4 src 2")
 	same(t, "messages", buf[:9], []byte("afterlast"))
 	if s.a.replied == 0 {
-		t.Error("the driver was not told to transmit")
+		t.Error("the driver was not asked to transmit")
 	}
 
 	s.a.send(Send{Ctx: 7, Fence: true}, []byte("alone")) // no operation before it
@@ -293,7 +303,8 @@ func TestFence(t *testing.T) {
 	s.a.want("send 9: operation canceled", "send 10")
 	s.a.send(Send{Ctx: 11, Fence: true}, []byte("z"))
 	s.a.c.Fail(ErrPeerClose)
-	s.a.want("read 8: the connection ended without a goodbye", "send 11: the connection ended without a goodbye", `failed "": the connection ended without a goodbye`)
+	s.a.want("read 8: the connection ended without a goodbye", "send 11: the connection ended without a goodbye",
+		`failed "": the connection ended without a goodbye`)
 	s.b.rx.Release()
 }
 
@@ -306,7 +317,8 @@ func TestAtomicAllocs(t *testing.T) {
 	operand, result := words(1, 2), make([]byte, 16)
 	long := make([]byte, 4096)
 	iov := wire.RMAIov{Addr: 16, Len: 16}
-	base, fetch, compare := sumOf(KindAtomic, atomics.Sum, iov), sumOf(KindFetch, atomics.Sum, iov), sumOf(KindCompare, atomics.MSwap, iov)
+	base, fetch, compare := sumOf(KindAtomic, atomics.Sum, iov), sumOf(KindFetch, atomics.Sum, iov),
+		sumOf(KindCompare, atomics.MSwap, iov)
 	big := sumOf(KindFetch, atomics.BXor, wire.RMAIov{Len: 4096})
 	fetch.Fence = true
 	for _, o := range []*Send{&base, &fetch, &compare, &big} {
@@ -331,9 +343,9 @@ func TestAtomicAllocs(t *testing.T) {
 	}
 }
 
-// TestAtomicAfterTheEnd has an atomic operation refused because the peer has ended. The driver's Atomic must not go
-// to the pool. Otherwise the next two operations would share it, and one would have its result where the other
-// wants its own.
+// TestAtomicAfterTheEnd checks that a driver's Atomic does not go to the pool when its operation is refused because
+// the peer has ended. Otherwise the next two operations would share it, and the result of one would be in the buffer
+// of the other.
 func TestAtomicAfterTheEnd(t *testing.T) {
 	variants(t, func(s *script) {
 		s.connect()

@@ -1,4 +1,4 @@
-// Authorization keys: which peers get a connection, and how attacks fail.
+// This file tests authorization keys: which peers get a connection, and that attacks fail.
 
 package engine
 
@@ -124,7 +124,7 @@ func TestReplay(t *testing.T) {
 	s.b.inject(active)
 	s.b.want(`requested ""`)
 	if !s.b.c.Denied() {
-		t.Error("a recorded request is taken")
+		t.Error("a recorded request is accepted")
 	}
 	s.b.take()
 	s = newScript(t).keyed("key", "key", 50)
@@ -139,7 +139,7 @@ func TestReplay(t *testing.T) {
 	s.b.inject(changed)
 	s.b.want(`requested ""`)
 	if !s.b.c.Denied() {
-		t.Error("a request that was changed on its way is taken")
+		t.Error("a request that was changed on its way is accepted")
 	}
 	s.b.take()
 	s = newScript(t).keyed("key", "key", 1)
@@ -176,17 +176,24 @@ func TestBadAuth(t *testing.T) {
 		in   []byte
 		want string
 	}{
-		"proof before the request":      {"key", auth(1, 1, 2), broken},
-		"two requests":                  {"key", append(bytes.Clone(req), req...), broken},
-		"no proof":                      {"key", append(bytes.Clone(req), auth(1)...), `requested ""`},
-		"a short proof":                 {"key", append(bytes.Clone(req), auth(1, make([]byte, 15)...)...), `requested ""`},
-		"a long proof":                  {"key", append(bytes.Clone(req), auth(1, make([]byte, 17)...)...), `requested ""`},
-		"a proof of zeros":              {"key", append(bytes.Clone(req), auth(1, make([]byte, 16)...)...), `requested ""`},
-		"too long a proof":              {"key", append(bytes.Clone(req), append(auth(1, make([]byte, 256)...), 1)...), `requested ""`},
-		"an answer":                     {"key", append(bytes.Clone(req), wire.AppendCM(nil, wire.CMConnResp, nil)...), broken},
-		"a refusal":                     {"key", append(bytes.Clone(req), wire.AppendCM(nil, wire.CMReject, nil)...), broken},
-		"proof in another order":        {"key", append(bytes.Clone(req), swapped...), broken},
-		"proof without feature":         {"key", append(bytes.Clone(req), wire.AppendCM(nil, wire.CMAuth, make([]byte, 16))...), broken},
+		"proof before the request": {"key", auth(1, 1, 2), broken},
+		"two requests":             {"key", append(bytes.Clone(req), req...), broken},
+		"no proof":                 {"key", append(bytes.Clone(req), auth(1)...), `requested ""`},
+		"a short proof": {"key", append(bytes.Clone(req), auth(1, make([]byte, 15)...)...),
+			`requested ""`},
+		"a long proof": {"key", append(bytes.Clone(req), auth(1, make([]byte, 17)...)...),
+			`requested ""`},
+		"a proof of zeros": {"key", append(bytes.Clone(req), auth(1, make([]byte, 16)...)...),
+			`requested ""`},
+		"too long a proof": {"key", append(bytes.Clone(req), append(auth(1, make([]byte, 256)...), 1)...),
+			`requested ""`},
+		"an answer": {"key",
+			append(bytes.Clone(req), wire.AppendCM(nil, wire.CMConnResp, nil)...), broken},
+		"a refusal": {"key",
+			append(bytes.Clone(req), wire.AppendCM(nil, wire.CMReject, nil)...), broken},
+		"proof in another order": {"key", append(bytes.Clone(req), swapped...), broken},
+		"proof without feature": {"key",
+			append(bytes.Clone(req), wire.AppendCM(nil, wire.CMAuth, make([]byte, 16))...), broken},
 		"proof to an end without a key": {"", auth(1), broken},
 		"a request without a key":       {"key", wire.AppendCM(nil, wire.CMConnReq, nil), `requested ""`},
 	} {
@@ -206,7 +213,8 @@ func TestBadAuth(t *testing.T) {
 			}
 		})
 	}
-	for name, in := range map[string][]byte{"two challenges": append(auth(1), auth(2)...), "a proof unasked": auth(1, make([]byte, 16)...), "a request": req} {
+	for name, in := range map[string][]byte{"two challenges": append(auth(1), auth(2)...),
+		"a proof unasked": auth(1, make([]byte, 16)...), "a request": req} {
 		s := newScript(t).keyed("key", "", 1)
 		must(t, s.a.c.Start(nil))
 		s.a.inject(in)

@@ -1,4 +1,4 @@
-// The cost of the engine per message, without sockets.
+// This file measures the engine's cost per message, without sockets.
 
 package engine
 

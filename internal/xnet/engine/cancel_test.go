@@ -1,4 +1,4 @@
-// Cancelling sends and receives.
+// This file tests the cancellation of sends and receives.
 
 package engine
 

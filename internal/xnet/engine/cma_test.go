@@ -1,4 +1,4 @@
-// Single-copy transfers: the agreement, announced messages, and what a peer must not do.
+// This file tests single-copy transfers: the agreement, announced messages, and actions that a peer must not take.
 
 package engine
 
@@ -53,7 +53,8 @@ func (p *process) Invite() Invitation {
 	}
 	p.n++
 	p.r.invited++
-	return &fakeInvitation{p: p, c: wire.Challenge{Seal: [SealLen]byte{p.n, byte(p.id.PID)}, Place: [wire.NameLen]byte{p.n, byte(p.id.PID), 1}}}
+	return &fakeInvitation{p: p, c: wire.Challenge{Seal: [SealLen]byte{p.n, byte(p.id.PID)},
+		Place: [wire.NameLen]byte{p.n, byte(p.id.PID), 1}}}
 }
 
 func (p *process) Show(c *wire.Challenge, e *Ends) {
@@ -175,7 +176,8 @@ func sameHost(s *script) *fakeHost {
 	r := &fakeHost{}
 	for i, e := range []*end{s.a, s.b} {
 		e.cfg.Features, e.cfg.CMAOver = wire.FeatureExtended|wire.FeatureSeals|wire.FeatureShow, 1000
-		e.cfg.CMA = &process{r: r, pid: uint32(i + 1), id: Identity{PID: uint32(i + 1), PIDNS: 7, Process: [16]byte{byte(i + 1)}}}
+		e.cfg.CMA = &process{r: r, pid: uint32(i + 1),
+			id: Identity{PID: uint32(i + 1), PIDNS: 7, Process: [16]byte{byte(i + 1)}}}
 		r.ways[i] = &fakeWay{ends: Ends{Space: 5, Local: [EndLen]byte{byte(i)}, Peer: [EndLen]byte{byte(1 - i)}}}
 		e.c.Way = r.ways[i].Ends
 	}
@@ -266,7 +268,7 @@ func TestCMABudget(t *testing.T) {
 	same(t, "kept back", buf, p)
 }
 
-// TestCMADenied checks that messages come through the connection once the memory cannot be read any more.
+// TestCMADenied checks that messages come through the connection after reading the memory has failed.
 func TestCMADenied(t *testing.T) {
 	variants(t, func(s *script) {
 		r := agreedCMA(s)
@@ -325,7 +327,7 @@ func TestCMARefused(t *testing.T) {
 				t.Errorf("%d sockets are left over", r.invited)
 			}
 			if told := s.b.c.ext != nil && s.b.c.ext.cma.greeted; told == (name == "far for it") {
-				t.Errorf("the peer heard hello: %v", told)
+				t.Errorf("the peer has received hello: %v", told)
 			}
 		})
 	}
@@ -379,7 +381,8 @@ func TestCMAClosed(t *testing.T) {
 
 // TestCMAViolations checks that messages that break the rules end the connection, and that nothing is read.
 func TestCMAViolations(t *testing.T) {
-	ref := wire.Ref{Index: 1, N: 1, Size: 5000, SealAt: 1 << 32, Number: 2, IOV: [MaxIOV]wire.RMAIov{{Addr: 1 << 32, Len: 5000}}}
+	ref := wire.Ref{Index: 1, N: 1, Size: 5000, SealAt: 1 << 32, Number: 2,
+		IOV: [MaxIOV]wire.RMAIov{{Addr: 1 << 32, Len: 5000}}}
 	unsealed := ref
 	unsealed.SealAt, unsealed.Number = 0, 0
 	hello := (&Identity{PID: 1, PIDNS: 7}).Append(nil)
@@ -416,7 +419,7 @@ func TestCMAViolations(t *testing.T) {
 			}
 			s.b.want(fmt.Sprintf("failed %q: %v", "", ErrProtocol))
 			if r.reads != reads {
-				t.Error("memory was read all the same")
+				t.Error("memory was read")
 			}
 		})
 	}
@@ -435,13 +438,14 @@ func TestCMAAsking(t *testing.T) {
 			s.a.send(Send{Ctx: 2}, pattern(0, 2000))
 			s.a.transmit(1 << 20)
 			if s.a.c.InFlight() != 0 || s.a.c.HasPending() || s.a.c.Idle() {
-				t.Errorf("%d operations, pending %v, idle %v: the peer has not answered", s.a.c.InFlight(), s.a.c.HasPending(), s.a.c.Idle())
+				t.Errorf("%d operations, pending %v, idle %v: the peer has not answered", s.a.c.InFlight(),
+					s.a.c.HasPending(), s.a.c.Idle())
 			}
 			s.flow()
 			s.a.want("send 2")
 			s.b.want("recv 1 len 2000 src 2")
 			if !s.a.c.Idle() || !s.b.c.Idle() {
-				t.Error("nothing is under way, and an end is not idle")
+				t.Error("an end is not idle although nothing is in progress")
 			}
 		})
 	}

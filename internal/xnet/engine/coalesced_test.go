@@ -1,4 +1,4 @@
-// Coalesced messages: small messages that share a header.
+// This file tests coalesced messages: small messages that share a header.
 
 package engine
 
@@ -108,8 +108,8 @@ func TestCoalescedBytes(t *testing.T) {
 	}
 }
 
-// TestCoalescedEnds checks that a message that was partly transmitted, or has something behind it, does not change
-// any more.
+// TestCoalescedEnds checks that a message does not change after it was partly transmitted, or after something was
+// queued behind it.
 func TestCoalescedEnds(t *testing.T) {
 	variants(t, func(s *script) {
 		connectGofabric(s)

@@ -1,5 +1,5 @@
-// Steps of collective operations: matched apart from other messages, refused, sent to peers without collectives,
-// cut off, or sent as another member.
+// This file tests steps of collective operations. They are matched apart from other messages, refused, sent to peers
+// without collectives, cut off, or sent as another member.
 
 package engine
 
@@ -82,7 +82,8 @@ func withCollectives(s *script) (a, b *collEnd) {
 // connectedCollectives is withCollectives, connected.
 func connectedCollectives(s *script) (a, b *collEnd) {
 	a, b = withCollectives(s)
-	s.a.cfg.Features, s.b.cfg.Features = wire.FeatureExtended|wire.FeatureSeals|wire.FeatureShow, wire.FeatureExtended|wire.FeatureSeals|wire.FeatureShow
+	s.a.cfg.Features, s.b.cfg.Features = wire.FeatureExtended|wire.FeatureSeals|wire.FeatureShow,
+		wire.FeatureExtended|wire.FeatureSeals|wire.FeatureShow
 	s.connect()
 	return a, b
 }
@@ -178,7 +179,7 @@ func TestCollNative(t *testing.T) {
 	s.flow()
 	a.want("1 sent: " + ErrUnsupported.Error())
 	if !s.a.c.LacksCollectives() {
-		t.Error("a native peer is suited")
+		t.Error("a native peer is accepted for a group")
 	}
 	if _, err := a.try(stepTag(1, 2), 0, 2, []byte("late")); err != ErrUnsupported {
 		t.Errorf("got %v", err)
@@ -433,8 +434,8 @@ func TestCollAbortFindsRoom(t *testing.T) {
 	a.want(abort, abort, abort)
 }
 
-// TestCollJoinTakenBack checks that steps that a peer takes back are found without a search through those of
-// others: many that join and give up cost no more per step than few.
+// TestCollJoinTakenBack checks that steps that a peer withdraws are found without a search through those of others.
+// The cost of a step does not depend on how many members join and give up.
 func TestCollJoinTakenBack(t *testing.T) {
 	measure := func(kept int) time.Duration {
 		s := newScript(t)
@@ -459,7 +460,7 @@ func TestCollJoinTakenBack(t *testing.T) {
 		}
 		took := time.Since(begin)
 		if n := s.b.rx.coll.q.Unexpected(); n != kept || len(b.heard) != rounds {
-			t.Fatalf("%d messages are left of %d, and %d aborts were heard", n, kept, len(b.heard))
+			t.Fatalf("%d messages are left of %d, and %d aborts were received", n, kept, len(b.heard))
 		}
 		s.b.rx.DiscardColl(func(*Conn, uint64) bool { return true })
 		return took

@@ -1,4 +1,4 @@
-// Any bytes: no panic, bounded memory, no resource left in use.
+// This file feeds the engine any bytes. It must not panic, and must use bounded memory and release all resources.
 
 package engine
 
@@ -19,25 +19,32 @@ func fuzzSeeds() [][]byte {
 		all = append(append(all, header(h, 5)...), "hello"...)
 	}
 	for _, h := range []wire.Header{
-		{Op: wire.OpReadReq, IovCnt: 1, IOV: segs(wire.RMAIov{Len: 50})}, {Op: wire.OpTagRTS, OpData: 3, Tag: 1, MsgSize: 5},
+		{Op: wire.OpReadReq, IovCnt: 1, IOV: segs(wire.RMAIov{Len: 50})},
+		{Op: wire.OpTagRTS, OpData: 3, Tag: 1, MsgSize: 5},
 		{Op: wire.OpCTS, OpData: 1}, {Op: wire.OpMsg, OpData: wire.OpDataAck},
 	} {
 		all = append(all, header(h, 0)...)
 	}
 	for _, h := range []wire.Header{
-		{Op: wire.OpAtomic, OpData: 7, Atomic: 2, IovCnt: 1, IOV: segs(wire.RMAIov{Len: 16})}, {Op: wire.OpAtomicFetch, OpData: 9, Atomic: 3, IovCnt: 1, IOV: segs(wire.RMAIov{Len: 16})},
+		{Op: wire.OpAtomic, OpData: 7, Atomic: 2, IovCnt: 1, IOV: segs(wire.RMAIov{Len: 16})},
+		{Op: wire.OpAtomicFetch, OpData: 9, Atomic: 3, IovCnt: 1, IOV: segs(wire.RMAIov{Len: 16})},
 	} {
 		all = append(append(all, header(h, 16)...), "sixteen operands"...)
 	}
-	all = append(append(all, header(wire.Header{Op: wire.OpAtomicCompare, OpData: 1, Atomic: 12, IovCnt: 1, IOV: segs(wire.RMAIov{Len: 8})}, 16)...), "sixteen operands"...)
-	all = append(all, header(wire.Header{Op: wire.OpAtomicFetch, OpData: 1, Atomic: wire.AtomicRead, IovCnt: 1, IOV: segs(wire.RMAIov{Len: 8})}, 0)...)
+	all = append(append(all, header(wire.Header{Op: wire.OpAtomicCompare, OpData: 1, Atomic: 12, IovCnt: 1,
+		IOV: segs(wire.RMAIov{Len: 8})}, 16)...), "sixteen operands"...)
+	all = append(all, header(wire.Header{Op: wire.OpAtomicFetch, OpData: 1, Atomic: wire.AtomicRead, IovCnt: 1,
+		IOV: segs(wire.RMAIov{Len: 8})}, 0)...)
 	all = append(append(all, header(wire.Header{Op: wire.OpAtomicRsp}, 8)...), "8 bytes!"...)
 	all = append(append(all, header(wire.Header{Op: wire.OpMsg, Flags: wire.FlagMatch}, 5)...), "match"...)
 	all = append(append(all, header(wire.Header{Op: wire.OpExt}, wire.MatchedLen)...), wire.AppendMatched(nil, 0)...)
-	all = append(append(all, header(wire.Header{Op: wire.OpAtomicFetch, Flags: wire.FlagCommit, OpData: 7, Atomic: 2, IovCnt: 1, IOV: segs(wire.RMAIov{Len: 8})}, 8)...), "operand!"...)
-	all = append(append(all, header(wire.Header{Op: wire.OpColl, Tag: 1<<wire.CollGroup | 2, CQData: 3}, 5)...), "steps"...)
+	all = append(append(all, header(wire.Header{Op: wire.OpAtomicFetch, Flags: wire.FlagCommit, OpData: 7, Atomic: 2,
+		IovCnt: 1, IOV: segs(wire.RMAIov{Len: 8})}, 8)...), "operand!"...)
+	all = append(append(all, header(wire.Header{Op: wire.OpColl, Tag: 1<<wire.CollGroup | 2, CQData: 3}, 5)...),
+		"steps"...)
 	all = append(all, header(wire.Header{Op: wire.OpColl, Tag: wire.CollJoin, CQData: wire.CollAbort}, 0)...)
-	for _, v := range []wire.Verdict{{Kind: wire.ExtAccepted, Number: 1}, {Kind: wire.ExtRefused, Why: wire.RefusedKey, Number: 1}, {Kind: wire.ExtReadRefused, Why: wire.RefusedRange}} {
+	for _, v := range []wire.Verdict{{Kind: wire.ExtAccepted, Number: 1},
+		{Kind: wire.ExtRefused, Why: wire.RefusedKey, Number: 1}, {Kind: wire.ExtReadRefused, Why: wire.RefusedRange}} {
 		all = v.Append(append(all, header(wire.Header{Op: wire.OpExt}, wire.VerdictLen)...))
 	}
 	rsp := append(header(wire.Header{Op: wire.OpReadRsp}, 10), make([]byte, 10)...)
@@ -45,7 +52,8 @@ func fuzzSeeds() [][]byte {
 	long := append(header(wire.Header{Op: wire.OpMsg}, 60000), make([]byte, 5000)...)
 	auth := wire.AppendCMAuth(nil, wire.CMConnReq, wire.FeatureAuth|wire.FeatureExtended, 5, []byte("x"))
 	auth = append(auth, wire.AppendCMAuth(nil, wire.CMAuth, wire.FeatureAuth, 0, make([]byte, 16))...)
-	return [][]byte{auth, auth[:40], cm, append(cm, all...), all, rsp, append(all, data...), long, []byte("GET / HTTP/1.1\r\n\r\n")}
+	return [][]byte{auth, auth[:40], cm, append(cm, all...), all, rsp, append(all, data...), long,
+		[]byte("GET / HTTP/1.1\r\n\r\n")}
 }
 
 func FuzzConn(f *testing.F) {
@@ -116,7 +124,8 @@ func FuzzConn(f *testing.F) {
 // completions counts the events that end operations of the application.
 func (e *end) completions() (n int) {
 	for _, ev := range e.events {
-		for _, kind := range []string{"send 1", "inject send", "inject write", "recv 1", "read 1", "write 1", "fetch 1"} {
+		for _, kind := range []string{"send 1", "inject send", "inject write", "recv 1", "read 1", "write 1",
+			"fetch 1"} {
 			if len(ev) >= len(kind) && ev[:len(kind)] == kind {
 				n++
 			}
@@ -127,7 +136,8 @@ func (e *end) completions() (n int) {
 
 // fuzzStep makes a random call of the application, and returns the number of posted operations.
 func (e *end) fuzzStep(r *rand.Rand) int {
-	o := Send{Ctx: 1, Match: r.IntN(6) == 0, NIOV: 1, Ack: r.IntN(3) == 0, Tagged: r.IntN(2) == 0, Tag: 1, Inject: r.IntN(5) == 0}
+	o := Send{Ctx: 1, Match: r.IntN(6) == 0, NIOV: 1, Ack: r.IntN(3) == 0, Tagged: r.IntN(2) == 0, Tag: 1,
+		Inject: r.IntN(5) == 0}
 	o.IOV[0] = make([]byte, r.IntN(1000))
 	switch r.IntN(11) {
 	case 0, 1:

@@ -1,4 +1,4 @@
-// The handshake: answers, private data, time-out, and data that comes too early.
+// This file tests the handshake: answers, private data, time-out, and data that comes too early.
 
 package engine
 
@@ -78,7 +78,8 @@ func TestHandshakeStates(t *testing.T) {
 	s := newScript(t)
 	long := make([]byte, wire.MaxCMData+1)
 	for name, err := range map[string]error{
-		"accept before a request": s.b.c.Accept(nil), "reject before a request": s.b.c.Reject(nil), "start of a passive end": s.b.c.Start(nil),
+		"accept before a request": s.b.c.Accept(nil), "reject before a request": s.b.c.Reject(nil),
+		"start of a passive end": s.b.c.Start(nil),
 	} {
 		if err != ErrState {
 			t.Errorf("%s: %v", name, err)
@@ -111,7 +112,8 @@ func TestBadRequest(t *testing.T) {
 		return b
 	}
 	for name, b := range map[string][]byte{
-		"http": []byte("GET / HTTP/1.1\r\n"), "version": change(0, 2), "type": change(1, 3), "an answer": change(1, 1), "a refusal": change(1, 6),
+		"http": []byte("GET / HTTP/1.1\r\n"), "version": change(0, 2), "type": change(1, 3), "an answer": change(1, 1),
+		"a refusal":     change(1, 6),
 		"data too long": change(2, 2), "order mark": change(24, 9),
 	} {
 		for _, cut := range []int{1, 1000} {
@@ -144,7 +146,7 @@ func TestEarlyData(t *testing.T) {
 	s.b.inject(b)
 	s.b.want(`requested ""`)
 	if !s.b.c.Stalled() {
-		t.Fatal("more is taken before the decision")
+		t.Fatal("bytes are received before the decision")
 	}
 	buf := make([]byte, 8)
 	s.b.trecv(7, AnySource, 5, 0, buf)

@@ -1,4 +1,4 @@
-// The memory of an idle connection.
+// This file tests the memory of an idle connection.
 
 package engine
 
@@ -10,7 +10,7 @@ import (
 )
 
 func TestConnSize(t *testing.T) {
-	// A size of the allocator; docs/wire/rxd.md promises 1 KiB for all of an idle peer.
+	// This is a size of Go's allocator. docs/wire/rxd.md promises 1 KiB for all of an idle peer.
 	if n := reflect.TypeFor[Conn]().Size(); n > 384 {
 		t.Errorf("a connection has %d bytes", n)
 	}

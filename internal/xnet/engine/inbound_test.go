@@ -1,4 +1,4 @@
-// The parser of the incoming stream, without a connection.
+// This file tests the parser of the incoming stream, without a connection.
 
 package engine
 
@@ -55,7 +55,8 @@ func TestInboundHeaders(t *testing.T) {
 				if !whole {
 					continue
 				}
-				if h, w := &p.hdr, headers[n]; h.Op != w.Op || h.Tag != w.Tag || h.CQData != w.CQData || h.IOV != w.IOV || h.PayloadLen() != payload[n] {
+				if h, w := &p.hdr, headers[n]; h.Op != w.Op || h.Tag != w.Tag || h.CQData != w.CQData ||
+					h.IOV != w.IOV || h.PayloadLen() != payload[n] {
 					t.Fatalf("cut %d: header %d is %v", cut, n, *h)
 				}
 				if payload[n] > 0 {

@@ -14,6 +14,7 @@ func TestReceivesAreCacheAligned(t *testing.T) {
 	op := reflect.TypeFor[RxOp]()
 	node, _ := op.FieldByName("node")
 	if node.Offset%line != 0 || node.Type.Size() != line || op.Size()%line != 0 {
-		t.Errorf("a receive has %d bytes, of which %d at %d are matched: not whole lines", op.Size(), node.Type.Size(), node.Offset)
+		t.Errorf("a receive has %d bytes, of which %d at %d are matched: not whole lines", op.Size(), node.Type.Size(),
+			node.Offset)
 	}
 }

@@ -1,4 +1,4 @@
-// Completion levels (fi_cq(3)): matched, committed; and the counts of regions.
+// This file tests the completion levels of fi_cq(3) (matched, committed), and the counts of regions.
 
 package engine
 
@@ -100,7 +100,7 @@ func TestMatchByRendezvous(t *testing.T) {
 			s.receive(s.a, 1<<30) // asks for the data
 			s.a.transmit(1 << 30) // the data has left
 			if len(s.a.events) > 0 {
-				t.Errorf("%v, and nothing of the data has come", s.a.events)
+				t.Errorf("%v, although none of the data was received", s.a.events)
 			}
 			s.flow()
 		}
@@ -116,7 +116,7 @@ func TestMatchEnd(t *testing.T) {
 	s.flow()
 	s.a.send(Send{Ctx: 2, Ack: true, Match: true}, pattern(1, 10000))
 	if s.a.c.Cancel(2) {
-		t.Error("a message that the peer numbers was taken out of the stream")
+		t.Error("a message that the peer numbers was withdrawn from the stream")
 	}
 	s.a.transmit(100)
 	s.a.c.Drop(ErrPeerClose)
@@ -215,7 +215,7 @@ func TestBehindReads(t *testing.T) {
 func (e *end) wantCounted(want ...string) {
 	e.t.Helper()
 	if fmt.Sprint(e.mem.counted) != fmt.Sprint(want) {
-		e.t.Errorf("the region was told %q, want %q", e.mem.counted, want)
+		e.t.Errorf("the region has counted %q, want %q", e.mem.counted, want)
 	}
 	e.mem.counted = nil
 }
@@ -253,7 +253,7 @@ func TestBehindHalfARead(t *testing.T) {
 	s.b.transmit(1 << 20)
 	s.receive(s.a, 1000)
 	if !s.a.c.Reading() {
-		t.Fatal("half a read is a read")
+		t.Fatal("a read with half of its data counts as complete")
 	}
 	for ctx := range uint64(2) {
 		o := sumOf(KindFetch, atomics.Sum, wire.RMAIov{Addr: 8, Len: 16})

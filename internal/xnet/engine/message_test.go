@@ -1,4 +1,4 @@
-// Messages: small and large, with several buffers, acknowledged, injected, too long.
+// This file tests messages: small and large, with several buffers, acknowledged, injected, too long.
 
 package engine
 
@@ -153,7 +153,8 @@ func TestInject(t *testing.T) {
 	s.connect()
 	s.a.c.Rendezvous, s.b.c.Rendezvous = true, true
 	for i, n := range []int{1, 300, MaxInject, MaxInject + 5000} {
-		for _, o := range []Send{{Inject: true}, {Inject: true, Ack: true, Tagged: true}, {Copy: true, Ack: true, Tagged: true}} {
+		for _, o := range []Send{{Inject: true}, {Inject: true, Ack: true, Tagged: true},
+			{Copy: true, Ack: true, Tagged: true}} {
 			p, buf := pattern(i, n), make([]byte, n)
 			s.a.send(o, p)
 			clear(p)

@@ -1,4 +1,4 @@
-// Multi-receive buffers: many messages in one, released when too little is left.
+// This file tests multi-receive buffers. Each takes many messages, and is released when too little room is left.
 
 package engine
 
@@ -28,7 +28,8 @@ func TestMultiReceive(t *testing.T) {
 			if !before {
 				s.b.multi(1, AnySource, buf)
 			}
-			s.b.want("recv 1 len 200 src 2", "recv 1 len 200 src 2", "recv 1 len 200 src 2", "recv 1 len 200 src 2", "recv 1 len 200 src 2 release")
+			s.b.want("recv 1 len 200 src 2", "recv 1 len 200 src 2", "recv 1 len 200 src 2", "recv 1 len 200 src 2",
+				"recv 1 len 200 src 2 release")
 			for i := range 5 {
 				same(t, "part", buf[200*i:200*i+200], pattern(i, 200))
 			}
@@ -96,7 +97,8 @@ func TestMultiReleaseIsLast(t *testing.T) {
 	}
 	s.b.want("recv 1: operation canceled")
 	s.b.c.Fail(ErrPeerClose)
-	s.b.want("recv 1 release: the connection ended without a goodbye", `failed "": the connection ended without a goodbye`)
+	s.b.want("recv 1 release: the connection ended without a goodbye",
+		`failed "": the connection ended without a goodbye`)
 }
 
 // TestMultiKeepsPlace checks that an older directed receive keeps its precedence while messages of others fill a

@@ -1,4 +1,4 @@
-// Multi-receive buffers of tagged messages (FI_TAGGED_MULTI_RECV).
+// This file tests multi-receive buffers of tagged messages (FI_TAGGED_MULTI_RECV).
 
 package engine
 
@@ -35,9 +35,11 @@ func TestTaggedMultiReceive(t *testing.T) {
 				post()
 			}
 			if before {
-				s.b.want("recv 2 len 200 tag 3 src 2", "recv 1 len 200 tag 5 src 2", "recv 2 len 200 tag 5 src 2", "recv 2 len 200 tag 8 src 2")
+				s.b.want("recv 2 len 200 tag 3 src 2", "recv 1 len 200 tag 5 src 2", "recv 2 len 200 tag 5 src 2",
+					"recv 2 len 200 tag 8 src 2")
 			} else {
-				s.b.want("recv 1 len 200 tag 5 src 2", "recv 2 len 200 tag 3 src 2", "recv 2 len 200 tag 5 src 2", "recv 2 len 200 tag 8 src 2")
+				s.b.want("recv 1 len 200 tag 5 src 2", "recv 2 len 200 tag 3 src 2", "recv 2 len 200 tag 5 src 2",
+					"recv 2 len 200 tag 8 src 2")
 			}
 			same(t0(s), "first", buf[:200], pattern(0, 200))
 			same(t0(s), "other", other[:200], pattern(2, 200))
@@ -68,7 +70,7 @@ func TestTaggedMultiKnown(t *testing.T) {
 	s.b.rx.SetSource(s.b.c, 2)
 	s.b.want("recv 2 len 10 tag 4 src 2", "recv 1 len 10 tag 5 src 2", "recv 2 len 10 tag 6 src 2")
 	if !s.b.rx.Cancel(2) {
-		t.Error("the buffer is not posted any more")
+		t.Error("the buffer is no longer posted")
 	}
 	s.b.want("recv 2 release: operation canceled")
 }

@@ -118,7 +118,7 @@ func TestAnnounce(t *testing.T) {
 	e.c.Announce(&a)
 }
 
-// TestAnnouncedFlood checks that a peer that announces without end is not read any more.
+// TestAnnouncedFlood checks that a peer that announces without end is no longer read.
 func TestAnnouncedFlood(t *testing.T) {
 	e, _ := outOfBandEnd(t)
 	for i := range announcedMax {
@@ -177,7 +177,8 @@ func TestOutOfBandShut(t *testing.T) {
 		h.SetPayload(300)
 		e.c.Receive(0, append(h.Append(nil, wire.Little), make([]byte, 300)...))
 	}
-	if e.c.State() != Connected || e.pool.OutUnexp != 0 || e.pool.OutRx != 0 || e.rx.Unexpected() != 0 || len(e.events) != 0 {
+	if e.c.State() != Connected || e.pool.OutUnexp != 0 || e.pool.OutRx != 0 || e.rx.Unexpected() != 0 ||
+		len(e.events) != 0 {
 		t.Fatal(e.c.State(), e.rx.Unexpected(), e.events)
 	}
 }

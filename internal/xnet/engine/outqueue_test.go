@@ -1,4 +1,4 @@
-// The queue of bytes to transmit, without a connection.
+// This file tests the queue of bytes to transmit, without a connection.
 
 package engine
 
@@ -82,13 +82,13 @@ func TestOutQueue(t *testing.T) {
 				}
 				if i == len(ops) {
 					if got != nil {
-						t.Fatalf("seed %d: %d was withdrawn, and has left", seed, got.Ctx)
+						t.Fatalf("seed %d: %d was withdrawn although bytes of it have left", seed, got.Ctx)
 					}
 					continue
 				}
 				o := ops[i]
 				if got != o.op {
-					t.Fatalf("seed %d: not %d was withdrawn", seed, o.op.Ctx)
+					t.Fatalf("seed %d: %d was not withdrawn", seed, o.op.Ctx)
 				}
 				n := o.to - o.from
 				want = append(want[:o.from:o.from], want[o.to:]...)
@@ -107,12 +107,12 @@ func TestOutQueue(t *testing.T) {
 				gone += n
 				for len(ops) > 0 && ops[0].to <= gone {
 					if len(ended) == 0 || ended[0] != ops[0].op {
-						t.Fatalf("seed %d: %d has left and not ended", seed, ops[0].op.Ctx)
+						t.Fatalf("seed %d: %d has left, but did not end", seed, ops[0].op.Ctx)
 					}
 					ops, ended = ops[1:], ended[1:]
 				}
 				if len(ended) > 0 {
-					t.Fatalf("seed %d: %d has ended and not left", seed, ended[0].Ctx)
+					t.Fatalf("seed %d: %d has ended, but has not left", seed, ended[0].Ctx)
 				}
 			}
 			if q.bytes != len(want)-gone || q.empty() != (q.bytes == 0) {

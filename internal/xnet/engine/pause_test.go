@@ -49,7 +49,7 @@ func TestPauseEnds(t *testing.T) {
 	s.b.want(`failed "": the connection ended without a goodbye`)
 	s.b.c.Unpause()
 	if s.b.c.Paused() || s.b.c.State() != Closed {
-		t.Error("it pauses still")
+		t.Error("the connection is still paused")
 	}
 }
 
@@ -77,7 +77,7 @@ func TestShare(t *testing.T) {
 		t.Errorf("%d bytes are kept; the limit is %d", rx.bytes, most)
 	}
 	if full := (&source{unexpBytes: own}); !rx.full(full) {
-		t.Error("there is more room than there is")
+		t.Error("there is more room than the limit allows")
 	}
 	rx = &RxContext{Limit: 1 << 63, PeerLimit: 1 << 61} // the products exceed 64 bits
 	for has, want := range map[uint64]bool{rx.PeerLimit - 1: false, rx.PeerLimit: true} {

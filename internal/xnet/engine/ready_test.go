@@ -1,4 +1,4 @@
-// Connections whose transport has a handshake of its own.
+// This file tests connections whose transport has its own handshake.
 
 package engine
 
@@ -23,7 +23,7 @@ func TestReady(t *testing.T) {
 	s.a.send(Send{Ctx: 3}, []byte("unexpected"))
 	s.a.want("send 3")
 	if s.a.c.InFlight() != 0 || s.a.c.Idle() {
-		t.Error("what is not transmitted counts as idle")
+		t.Error("a connection with bytes to transmit counts as idle")
 	}
 	s.flow()
 	if !s.a.c.Idle() || s.b.c.Idle() {

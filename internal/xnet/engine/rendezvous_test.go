@@ -1,4 +1,4 @@
-// Tagged rendezvous: announcement, OpCTS, data.
+// This file tests the tagged rendezvous: announcement, OpCTS, data.
 
 package engine
 
@@ -29,7 +29,7 @@ func TestRendezvous(t *testing.T) {
 			if !before {
 				s.b.checkUnexpected(1)
 				if s.b.rx.UnexpectedBytes() > 1000 {
-					t.Error("the payload came unasked")
+					t.Error("the payload came without OpCTS")
 				}
 				s.b.trecv(1, 2, 4, 0, buf[:10], buf[10:])
 			}
@@ -83,7 +83,8 @@ func TestRendezvousOrder(t *testing.T) {
 		must(t, s.b.rx.Peek(true, AnySource, 4, 0, 13, 0, false, true))
 		s.b.trecv(10, AnySource, 1, 0, b[0])
 		s.flow()
-		s.b.want("recv 13 len 2003 tag 4 src 2", "recv 12 len 2002 tag 3 src 2", "recv 11 len 1500 tag 2 over 501: message longer than the posted buffer", "recv 10 len 2000 tag 1 src 2")
+		s.b.want("recv 13 len 2003 tag 4 src 2", "recv 12 len 2002 tag 3 src 2",
+			"recv 11 len 1500 tag 2 over 501: message longer than the posted buffer", "recv 10 len 2000 tag 1 src 2")
 		s.a.want("send 2", "send 1", "send 3", "send 0")
 		same(t, "third", b[2][:2002], pattern(2, 2002))
 		same(t, "second", b[1], pattern(1, 2001)[:1500])
@@ -163,7 +164,8 @@ func TestRendezvousClosed(t *testing.T) {
 	must(t, s.b.rx.Peek(true, AnySource, 2, 0, 21, 0, true, false))
 	s.b.want("recv 20 len 2000 tag 2 src 2", "recv 21 tag 2: no matching message")
 	s.b.c.Fail(ErrPeerClose)
-	s.b.want("recv 10 tag 1: the connection ended without a goodbye", `failed "": the connection ended without a goodbye`)
+	s.b.want("recv 10 tag 1: the connection ended without a goodbye",
+		`failed "": the connection ended without a goodbye`)
 	s.b.checkUnexpected(0)
 	op := s.b.rx.NewOp()
 	op.Ctx = 20

@@ -1,4 +1,4 @@
-// Reads and writes of remote memory.
+// This file tests reads and writes of remote memory.
 
 package engine
 
@@ -21,9 +21,12 @@ func TestRMA(t *testing.T) {
 			region, target := pattern(n, 10000), make([]byte, 10000)
 			s.b.mem.regions, s.b.mem.counted = [][]byte{region, target}, nil
 			buf, p := make([]byte, n), pattern(3, n)
-			s.a.send(Send{Kind: KindRead, Ctx: 1, NRMA: 2, RMA: segs(wire.RMAIov{Addr: 5, Len: uint64(h)}, wire.RMAIov{Addr: 900, Len: uint64(n - h)})}, buf[:n/3], buf[n/3:])
+			s.a.send(Send{Kind: KindRead, Ctx: 1, NRMA: 2,
+				RMA: segs(wire.RMAIov{Addr: 5, Len: uint64(h)},
+					wire.RMAIov{Addr: 900, Len: uint64(n - h)})}, buf[:n/3], buf[n/3:])
 			s.a.send(Send{Kind: KindWrite, Ctx: 2, Ack: n%2 == 0, HasData: n > 250, Data: 11, NRMA: 2,
-				RMA: segs(wire.RMAIov{Addr: 1, Len: uint64(h), Key: 1}, wire.RMAIov{Addr: 5000, Len: uint64(n - h), Key: 1})}, p[:n/3], p[n/3:])
+				RMA: segs(wire.RMAIov{Addr: 1, Len: uint64(h), Key: 1},
+					wire.RMAIov{Addr: 5000, Len: uint64(n - h), Key: 1})}, p[:n/3], p[n/3:])
 			s.flow()
 			if n%2 == 0 {
 				s.a.want("read 1 len "+num(uint64(n)), "write 2 len "+num(uint64(n)))
@@ -51,7 +54,8 @@ func TestRMA(t *testing.T) {
 // TestBadKeys checks that an access to forbidden memory ends the connection before a byte moves.
 func TestBadKeys(t *testing.T) {
 	for name, v := range map[string]wire.RMAIov{
-		"key": {Key: 9, Len: 1}, "beyond the end": {Addr: 90, Len: 11}, "address": {Addr: 101}, "overflow": {Addr: ^uint64(0), Len: 2}, "write": {Key: 1, Len: 1},
+		"key": {Key: 9, Len: 1}, "beyond the end": {Addr: 90, Len: 11}, "address": {Addr: 101},
+		"overflow": {Addr: ^uint64(0), Len: 2}, "write": {Key: 1, Len: 1},
 	} {
 		for _, kind := range []Kind{KindRead, KindWrite} {
 			if kind == KindRead && name == "write" {
@@ -61,14 +65,16 @@ func TestBadKeys(t *testing.T) {
 			s.b.mem.regions = [][]byte{make([]byte, 100), make([]byte, 100)}
 			s.b.mem.readOnly[1] = true
 			s.b.recv(5, 2, make([]byte, 4))
-			s.a.send(Send{Kind: kind, Ctx: 1, Ack: true, NRMA: 2, RMA: segs(wire.RMAIov{Len: 1}, v)}, make([]byte, 1+v.Len%64))
+			s.a.send(Send{Kind: kind, Ctx: 1, Ack: true, NRMA: 2, RMA: segs(wire.RMAIov{Len: 1}, v)},
+				make([]byte, 1+v.Len%64))
 			s.flow()
 			s.b.want(`failed "": peer named memory that it may not access`)
 			if s.b.mem.regions[0][0] != 0 || len(s.b.mem.counted) != 0 {
 				t.Errorf("%s: memory was touched", name)
 			}
 			s.a.c.Fail(ErrPeerClose)
-			s.a.want([...]string{KindRead: "read", KindWrite: "write"}[kind]+" 1: the connection ended without a goodbye", `failed "": the connection ended without a goodbye`)
+			s.a.want([...]string{KindRead: "read",
+				KindWrite: "write"}[kind]+" 1: the connection ended without a goodbye", `failed "": the connection ended without a goodbye`)
 			if s.b.rx.Posted() != 1 {
 				t.Errorf("%s: the endpoint's receive is gone", name)
 			}
@@ -148,7 +154,7 @@ func TestAnswerStall(t *testing.T) {
 	}
 }
 
-// TestForget checks that a region that is closed while peers use it is not accessed any more, and that the streams
+// TestForget checks that a region that is closed while peers use it is no longer accessed, and that the streams
 // continue.
 func TestForget(t *testing.T) {
 	const n = 40000

@@ -1,5 +1,5 @@
-// The script language of the tests: two connections back to back. The test moves the bytes, and must expect every
-// event.
+// This file has the script language of the tests: two connections back to back. The test moves the bytes, and must
+// expect every event.
 
 package engine
 
@@ -159,7 +159,8 @@ type script struct {
 }
 
 func defaults() Config {
-	return Config{StageMax: 256, StageLimit: 64 << 10, TxDepth: 64, RendezvousOver: 1 << 62, HandshakeNanos: 5 * second, InternalMax: 64}
+	return Config{StageMax: 256, StageLimit: 64 << 10, TxDepth: 64, RendezvousOver: 1 << 62, HandshakeNanos: 5 * second,
+		InternalMax: 64}
 }
 
 func newEnd(t *testing.T, name string) *end {
@@ -197,10 +198,13 @@ func (e *end) finish() {
 func (e *end) checkPool() {
 	e.t.Helper()
 	if p := &e.pool; p.OutChunks != 0 || p.OutTx != 0 || p.OutRx != 0 || p.OutUnexp != 0 || p.OutAtomic != 0 {
-		e.t.Errorf("%s: left over: %d chunks, %d sends, %d receives, %d messages", e.name, p.OutChunks, p.OutTx, p.OutRx, p.OutUnexp)
+		e.t.Errorf("%s: left over: %d chunks, %d sends, %d receives, %d messages", e.name, p.OutChunks, p.OutTx,
+			p.OutRx, p.OutUnexp)
 	}
-	if e.rx.UnexpectedBytes() != 0 || len(e.rx.stalled) != 0 || e.c.ops != 0 || e.c.replies != 0 || e.c.waits != 0 || e.c.fetching != 0 || e.c.results != 0 || e.c.out.queued != 0 || e.c.out.bytes != 0 {
-		e.t.Errorf("%s: counters are off: %d unexpected bytes, %d stalled, %d ops, %d replies, %d staged, %d queued", e.name, e.rx.UnexpectedBytes(), len(e.rx.stalled), e.c.ops, e.c.replies, e.c.out.queued, e.c.out.bytes)
+	if e.rx.UnexpectedBytes() != 0 || len(e.rx.stalled) != 0 || e.c.ops != 0 || e.c.replies != 0 || e.c.waits != 0 ||
+		e.c.fetching != 0 || e.c.results != 0 || e.c.out.queued != 0 || e.c.out.bytes != 0 {
+		e.t.Errorf("%s: counters are off: %d unexpected bytes, %d stalled, %d ops, %d replies, %d staged, %d queued",
+			e.name, e.rx.UnexpectedBytes(), len(e.rx.stalled), e.c.ops, e.c.replies, e.c.out.queued, e.c.out.bytes)
 	}
 }
 

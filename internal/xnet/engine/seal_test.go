@@ -1,4 +1,5 @@
-// Seals of single-copy messages: broken before the buffer is given back, on every path, and read after the copy.
+// This file tests the seals of single-copy messages. They are broken before the buffer is given back, on every path,
+// and read after the copy.
 
 package engine
 
@@ -94,7 +95,7 @@ func threeAnnounced(t *testing.T) (*script, *fakeHost, *announcer) {
 	return s, r, l
 }
 
-// waysToEnd are the ways in which buffers of announced messages come back although none was copied.
+// waysToEnd has the ways in which buffers of announced messages come back although none was copied.
 var waysToEnd = map[string]func(s *script, l *announcer){
 	"failed":         func(s *script, _ *announcer) { s.a.c.Fail(errors.New("no more")) },
 	"dropped":        func(s *script, _ *announcer) { s.a.c.Drop(ErrClosed) },
@@ -117,7 +118,7 @@ var waysToEnd = map[string]func(s *script, l *announcer){
 }
 
 // TestSealBroken checks that a buffer that comes back, for any reason, has no whole seal, and that a late peer gets
-// nothing of what is written over it.
+// none of the bytes that overwrite it.
 func TestSealBroken(t *testing.T) {
 	for name, end := range waysToEnd {
 		t.Run(name, func(t *testing.T) {
@@ -309,7 +310,7 @@ func TestSealsNotAgreed(t *testing.T) {
 				same(t, "message", buf, pattern(1, 5000))
 			}
 			hello := (&Identity{PID: 1, PIDNS: 7, Process: [16]byte{1}}).Append(nil)
-			// As from an end without seals.
+			// This hello comes from an end without seals.
 			s.b.inject(append(header(wire.Header{Op: wire.OpExt}, uint64(len(hello))), hello...))
 			s.flow()
 			if s.b.c.ext.cma.copies || s.b.c.ext.cma.pid != 0 || r.reads != 0 {

@@ -1,4 +1,5 @@
-// Messages before their receives: budgets and stalls, peek, claim, discard, and sources learned late.
+// This file tests messages before their receives: budgets and stalls, peek, claim, discard, and sources that become
+// known late.
 
 package engine
 
@@ -28,7 +29,8 @@ func TestRedirect(t *testing.T) {
 				s.b.recv(4, 2, make([]byte, 4))
 				s.flow()
 				if room < n {
-					s.b.want("recv 3 len " + num(uint64(room)) + " over " + num(uint64(n-room)) + ": message longer than the posted buffer")
+					s.b.want("recv 3 len " + num(uint64(room)) + " over " + num(uint64(n-room)) +
+						": message longer than the posted buffer")
 				} else {
 					s.b.want("recv 3 len 9000 src 2")
 				}
@@ -311,7 +313,8 @@ func TestSetSource(t *testing.T) {
 	s.receive(s.b, 5000) // half of the last message
 	s.b.checkUnexpected(6)
 	s.b.rx.SetSource(s.b.c, 2)
-	s.b.want("recv 1 len 500 src 2", "recv 3 len 500 src 2", "recv 3 len 500 src 2", "recv 3 len 400 release over 100: message longer than the posted buffer")
+	s.b.want("recv 1 len 500 src 2", "recv 3 len 500 src 2", "recv 3 len 500 src 2",
+		"recv 3 len 400 release over 100: message longer than the posted buffer")
 	s.flow()
 	s.b.want("recv 2 len 5000 tag 5 src 2")
 	s.b.trecv(4, 2, 6, 0, nil)

@@ -29,12 +29,14 @@ func TestVerdictModel(t *testing.T) {
 			return func(rt *rapid.T) {
 				ctx++
 				n, bad := rapid.SampledFrom([]int{0, 1, 300, 4000}).Draw(rt, "size"), rapid.Bool().Draw(rt, "bad")
-				o := Send{Kind: kind, Ctx: ctx, NRMA: 1, Ack: rapid.Bool().Draw(rt, "ack"), RMA: segs(wire.RMAIov{Len: uint64(n)})}
+				o := Send{Kind: kind, Ctx: ctx, NRMA: 1, Ack: rapid.Bool().Draw(rt, "ack"),
+					RMA: segs(wire.RMAIov{Len: uint64(n)})}
 				name := [...]string{KindRead: "read", KindWrite: "write"}[kind]
 				want := fmt.Sprintf("%s %d len %d", name, ctx, n)
 				if bad {
 					o.RMA[0].Key = 4
-					want = fmt.Sprintf("%s %d: refused by the peer: it has no open memory region with the key 0x4", name, ctx)
+					want = fmt.Sprintf("%s %d: refused by the peer: it has no open memory region with the key 0x4",
+						name, ctx)
 				}
 				must(t, o.SetIOV([][]byte{make([]byte, n)}))
 				if s.a.c.Submit(&o) != nil {
@@ -97,7 +99,8 @@ func TestVerdictModel(t *testing.T) {
 				}
 			},
 			"hand out": func(rt *rapid.T) {
-				back.next(rapid.IntRange(1, 5).Draw(rt, "slices"), rapid.OneOf(rapid.IntRange(1, 50), rapid.IntRange(1, 9000)).Draw(rt, "bytes"))
+				back.next(rapid.IntRange(1, 5).Draw(rt, "slices"),
+					rapid.OneOf(rapid.IntRange(1, 50), rapid.IntRange(1, 9000)).Draw(rt, "bytes"))
 			},
 			"arrive": func(rt *rapid.T) { arrive(rapid.IntRange(0, len(back.out)).Draw(rt, "n")) },
 			"release": func(rt *rapid.T) {

@@ -1,4 +1,4 @@
-// Verdicts on remote accesses, and refused operations.
+// This file tests verdicts on remote accesses, and refused operations.
 
 package engine
 
@@ -39,17 +39,22 @@ func TestRefused(t *testing.T) {
 	const by = "refused by the peer: "
 	bads := []bad{
 		{"key", wire.RMAIov{Key: 9, Len: 8}, by + "it has no open memory region with the key 0x9"},
-		{"beyond the end", wire.RMAIov{Addr: 96, Len: 8}, by + "its memory region with the key 0x0 does not hold all of the 8 bytes at 0x60"},
-		{"address", wire.RMAIov{Addr: 101, Len: 8}, by + "its memory region with the key 0x0 does not hold all of the 8 bytes at 0x65"},
-		{"overflow", wire.RMAIov{Addr: ^uint64(0), Len: 8}, by + "its memory region with the key 0x0 does not hold all of the 8 bytes at 0xffffffffffffffff"},
-		{"rights", wire.RMAIov{Key: 1, Len: 8}, by + "its memory region with the key 0x1 was not registered for FI_REMOTE_WRITE"},
+		{"beyond the end", wire.RMAIov{Addr: 96, Len: 8},
+			by + "its memory region with the key 0x0 does not hold all of the 8 bytes at 0x60"},
+		{"address", wire.RMAIov{Addr: 101, Len: 8},
+			by + "its memory region with the key 0x0 does not hold all of the 8 bytes at 0x65"},
+		{"overflow", wire.RMAIov{Addr: ^uint64(0), Len: 8},
+			by + "its memory region with the key 0x0 does not hold all of the 8 bytes at 0xffffffffffffffff"},
+		{"rights", wire.RMAIov{Key: 1, Len: 8},
+			by + "its memory region with the key 0x1 was not registered for FI_REMOTE_WRITE"},
 	}
 	for _, kind := range []Kind{KindWrite, KindRead, KindAtomic, KindFetch, KindCompare} {
 		for _, x := range bads {
 			if kind == KindRead && x.name == "rights" {
 				continue
 			}
-			for variant, o := range []Send{{}, {Ack: true}, {Inject: true}, {Copy: true}, {Silent: true}, {Commit: true}, {HasData: true, Data: 5}} {
+			for variant, o := range []Send{{}, {Ack: true}, {Inject: true}, {Copy: true}, {Silent: true},
+				{Commit: true}, {HasData: true, Data: 5}} {
 				if (kind == KindRead || kind >= KindFetch) && (o.Inject || o.Copy || o.HasData) {
 					continue
 				}
@@ -73,13 +78,15 @@ func TestRefused(t *testing.T) {
 						got := make([]byte, 4)
 						s.b.recv(2, 2, got)
 						s.a.send(Send{Ctx: 3}, []byte("good"))
-						s.a.send(Send{Kind: KindWrite, Ctx: 4, NRMA: 1, RMA: segs(wire.RMAIov{Addr: 50, Len: 4})}, []byte("also"))
+						s.a.send(Send{Kind: KindWrite, Ctx: 4, NRMA: 1, RMA: segs(wire.RMAIov{Addr: 50, Len: 4})},
+							[]byte("also"))
 						s.flow()
 						text := x.text
 						if x.name == "rights" && kind >= KindFetch {
 							text = strings.Replace(text, "FI_REMOTE_WRITE", "FI_REMOTE_READ and FI_REMOTE_WRITE", 1)
 						}
-						name := [...]string{KindRead: "read", KindWrite: "write", KindAtomic: "atomic", KindFetch: "fetch", KindCompare: "compare"}[kind] + " 1"
+						name := [...]string{KindRead: "read", KindWrite: "write", KindAtomic: "atomic",
+							KindFetch: "fetch", KindCompare: "compare"}[kind] + " 1"
 						if o.Inject {
 							name = "inject " + name
 						} else if o.Silent {
@@ -98,7 +105,8 @@ func TestRefused(t *testing.T) {
 						s.a.want("send 3", "write 4 len 4")
 						s.b.want("recv 2 len 4 src 2", "silent rwrite 0 len 4") // no event of the refused operation
 						same(t, "message", got, []byte("good"))
-						same(t, "memory", s.b.mem.regions[0], append(append(make([]byte, 50), "also"...), make([]byte, 46)...))
+						same(t, "memory", s.b.mem.regions[0],
+							append(append(make([]byte, 50), "also"...), make([]byte, 46)...))
 						if len(s.b.mem.counted) != 1 {
 							t.Errorf("counted %q", s.b.mem.counted)
 						}
@@ -124,7 +132,7 @@ func TestRefusedLarge(t *testing.T) {
 		s.a.transmit(1 << 30)
 		for s.receive(s.b, s.cut) > 0 {
 			if s.b.pool.OutChunks > 1 || s.b.rx.UnexpectedBytes() > 0 || s.b.c.Target() != nil {
-				t.Fatal("something is kept of what was refused")
+				t.Fatal("bytes of a refused operation are kept")
 			}
 		}
 		s.flow()
@@ -140,7 +148,8 @@ func TestVerdictsBatch(t *testing.T) {
 	const one = wire.BaseLen + wire.VerdictLen
 	write := func(n int, key uint64) {
 		for i := range n {
-			s.a.send(Send{Kind: KindWrite, Ctx: uint64(i), NRMA: 1, RMA: segs(wire.RMAIov{Key: key, Len: 1})}, []byte{1})
+			s.a.send(Send{Kind: KindWrite, Ctx: uint64(i), NRMA: 1, RMA: segs(wire.RMAIov{Key: key, Len: 1})},
+				[]byte{1})
 		}
 	}
 	want := func(n int) {
@@ -240,7 +249,8 @@ func TestVerdictsAndFences(t *testing.T) {
 		t.Errorf("the oldest waits for %v", w)
 	}
 	s.flow()
-	s.a.want("write 1: refused by the peer: it has no open memory region with the key 0x9", "read 2: refused by the peer: it has no open memory region with the key 0x9", "write 3 len 4")
+	s.a.want("write 1: refused by the peer: it has no open memory region with the key 0x9",
+		"read 2: refused by the peer: it has no open memory region with the key 0x9", "write 3 len 4")
 	s.b.want("silent rwrite 0 len 4")
 
 	// The end of the connection ends operations without a verdict once.
@@ -248,7 +258,8 @@ func TestVerdictsAndFences(t *testing.T) {
 	s.a.transmit(1 << 20)
 	s.a.send(Send{Kind: KindWrite, Ctx: 5, NRMA: 1, RMA: segs(wire.RMAIov{Len: 4})}, []byte("lost"))
 	s.a.c.Fail(ErrPeerClose)
-	s.a.want("write 4: the connection ended without a goodbye", "write 5: the connection ended without a goodbye", `failed "": the connection ended without a goodbye`)
+	s.a.want("write 4: the connection ended without a goodbye", "write 5: the connection ended without a goodbye",
+		`failed "": the connection ended without a goodbye`)
 }
 
 // TestRefusedReadsInOrder checks that reads are refused in the order of their answers, and that the room for
@@ -279,7 +290,8 @@ func TestRefusedReadsInOrder(t *testing.T) {
 	s.flow()
 	s.a.want("fetch 0 len 8") // write access is not needed
 	s.b.events = nil
-	if errors.As(error(&RefusedError{Why: wire.RefusedRights, Kind: KindFetch, Get: true}), &e); !strings.HasSuffix(e.Error(), "FI_REMOTE_READ") {
+	if errors.As(error(&RefusedError{Why: wire.RefusedRights, Kind: KindFetch, Get: true}),
+		&e); !strings.HasSuffix(e.Error(), "FI_REMOTE_READ") {
 		t.Error(e)
 	}
 	for why := wire.Refusal(1); why < 9; why++ {
@@ -289,8 +301,8 @@ func TestRefusedReadsInOrder(t *testing.T) {
 	}
 }
 
-// TestForgetRefuses closes a region while a write into it arrives. The write is refused, and the memory is not
-// written any more.
+// TestForgetRefuses closes a region while a write into it arrives. The write is refused, and the memory is no longer
+// written.
 func TestForgetRefuses(t *testing.T) {
 	const n = 40000
 	variants(t, func(s *script) {
@@ -334,7 +346,8 @@ func TestRefusedForOtherReasons(t *testing.T) {
 	op.Kind, op.NRMA, op.Atomic = KindFetch, 1, s.a.c.pool.getAtomic(&Atomic{})
 	s.a.c.reads.push(op)
 	s.a.c.ops++
-	s.b.inject(append(header(wire.Header{Op: wire.OpAtomicFetch, OpData: 200, Atomic: 77, IovCnt: 1, IOV: all}, 8), make([]byte, 8)...))
+	s.b.inject(append(header(wire.Header{Op: wire.OpAtomicFetch, OpData: 200, Atomic: 77, IovCnt: 1, IOV: all}, 8),
+		make([]byte, 8)...))
 	s.flow()
 	s.a.want("fetch 0: refused by the peer: it does not know this atomic operation on this datatype")
 	s.a.send(Send{Kind: KindWrite, Ctx: 4, Commit: true, NRMA: 1, RMA: all}, make([]byte, 8))
@@ -382,9 +395,9 @@ func TestBadVerdicts(t *testing.T) {
 		"refused twice":                 append(refused(0, wire.RefusedKey, 0), refused(0, wire.RefusedKey, 0)...),
 		"a third one":                   append(accepted(2), refused(2, wire.RefusedKey, 0)...),
 		"no reason":                     refused(0, 0, 0),
-		"a segment that there is not":   refused(0, wire.RefusedKey, 1),
+		"a segment that does not exist": refused(0, wire.RefusedKey, 1),
 		"a fifth segment":               refused(0, wire.RefusedKey, 4),
-		"a read that there is not":      ext(wire.Verdict{Kind: wire.ExtReadRefused, Why: wire.RefusedKey}),
+		"a read that does not exist":    ext(wire.Verdict{Kind: wire.ExtReadRefused, Why: wire.RefusedKey}),
 		"cut short":                     append(header(wire.Header{Op: wire.OpExt}, 7), 13, 0, 0, 0, 1, 0, 0),
 	} {
 		for _, cut := range []int{1, 1000} {
@@ -397,7 +410,8 @@ func TestBadVerdicts(t *testing.T) {
 			for i := 0; i < len(b); i += cut {
 				s.a.inject(b[i:min(len(b), i+cut)])
 			}
-			if n := len(s.a.events); s.a.c.State() != Closed || n != 3 || s.a.events[n-1] != `failed "": peer broke the protocol` {
+			if n := len(s.a.events); s.a.c.State() != Closed || n != 3 ||
+				s.a.events[n-1] != `failed "": peer broke the protocol` {
 				t.Errorf("%s: %v, %q", name, s.a.c.State(), s.a.events)
 			}
 			s.a.events = nil
@@ -464,14 +478,19 @@ func TestVerdictsWait(t *testing.T) {
 		in   [][]byte
 		want []int // verdicts that wait after each one
 	}{
-		"end of a message":         {[][]byte{small}, []int{1}},
-		"part of a header":         {[][]byte{append(append([]byte(nil), small...), small[:5]...), small[5:]}, []int{0, 1}},
-		"part of a short message":  {[][]byte{append(append([]byte(nil), small...), mid[:100]...), mid[100:5000], mid[5000:]}, []int{0, 0, 1}},
-		"part of a long message":   {[][]byte{append(append([]byte(nil), small...), large...)}, []int{1}},
-		"what stays long":          {[][]byte{append(append([]byte(nil), small...), large[:10]...), large[10:]}, []int{0, 1}},
-		"many":                     {[][]byte{append(bytes.Repeat(small, 15), small[0]), append(small[1:len(small):len(small)], small[0])}, []int{0, 1}},
-		"many bytes":               {[][]byte{append(bytes.Repeat(mid, 5), mid[0])}, []int{1}},
-		"a message without a room": {[][]byte{append(append([]byte(nil), small...), header(wire.Header{Op: wire.OpMsg}, 4000)...)}, []int{1}},
+		"end of a message": {[][]byte{small}, []int{1}},
+		"part of a header": {[][]byte{append(append([]byte(nil), small...), small[:5]...), small[5:]},
+			[]int{0, 1}},
+		"part of a short message": {[][]byte{append(append([]byte(nil), small...), mid[:100]...), mid[100:5000],
+			mid[5000:]}, []int{0, 0, 1}},
+		"part of a long message": {[][]byte{append(append([]byte(nil), small...), large...)}, []int{1}},
+		"what stays long": {[][]byte{append(append([]byte(nil), small...), large[:10]...), large[10:]},
+			[]int{0, 1}},
+		"many": {[][]byte{append(bytes.Repeat(small, 15), small[0]),
+			append(small[1:len(small):len(small)], small[0])}, []int{0, 1}},
+		"many bytes": {[][]byte{append(bytes.Repeat(mid, 5), mid[0])}, []int{1}},
+		"a message without a room": {[][]byte{append(append([]byte(nil), small...),
+			header(wire.Header{Op: wire.OpMsg}, 4000)...)}, []int{1}},
 	} {
 		s := withVerdicts(newScript(t))
 		s.b.mem.regions[0] = make([]byte, 1<<20)
@@ -494,7 +513,8 @@ func TestVerdictsWait(t *testing.T) {
 // TestVerdictNumbersWrap runs past the end of the 32-bit numbers.
 func TestVerdictNumbersWrap(t *testing.T) {
 	s := withVerdicts(newScript(t))
-	s.a.c.needAnswers().verdicts.ours, s.b.c.needAnswers().verdicts.peers, s.b.c.needAnswers().verdicts.reported = ^uint32(2), ^uint32(2), ^uint32(2)
+	s.a.c.needAnswers().verdicts.ours, s.b.c.needAnswers().verdicts.peers,
+		s.b.c.needAnswers().verdicts.reported = ^uint32(2), ^uint32(2), ^uint32(2)
 	for i := range uint64(10) {
 		s.a.send(Send{Kind: KindWrite, Ctx: i, NRMA: 1, RMA: segs(wire.RMAIov{Key: 9 * (i & 4), Len: 1})}, []byte{1})
 	}

@@ -1,4 +1,5 @@
-// Violations of the protocol: each ends the connection with ErrProtocol, and the operations on it once.
+// This file tests violations of the protocol. Each ends the connection with ErrProtocol, and each operation on it
+// once.
 
 package engine
 
@@ -117,7 +118,7 @@ func TestHugeMessage(t *testing.T) {
 	s.b.inject(header(wire.Header{Op: wire.OpMsg}, wire.MaxSize/2))
 	s.b.inject(header(wire.Header{Op: wire.OpTag}, 0)[:1])
 	if got := s.b.rx.UnexpectedBytes(); got > 300<<10 {
-		t.Errorf("%d bytes for one that came", got)
+		t.Errorf("%d bytes were allocated for one that was received", got)
 	}
 	s.b.recv(1, 2, make([]byte, 10))
 	s.b.c.Fail(ErrPeerClose)

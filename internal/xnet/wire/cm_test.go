@@ -15,7 +15,8 @@ func TestGoldenCM(t *testing.T) {
 			if n != len(b) || err != nil {
 				t.Fatalf("ParseCM = %d, %v, want %d", n, err, len(b))
 			}
-			if cm.Type != g.want.Type || cm.OrderMark != g.want.OrderMark || cm.SwapNeeded || !bytes.Equal(cm.Data, g.want.Data) {
+			if cm.Type != g.want.Type || cm.OrderMark != g.want.OrderMark || cm.SwapNeeded ||
+				!bytes.Equal(cm.Data, g.want.Data) {
 				t.Errorf("got %+v, want %+v", cm, g.want)
 			}
 			if cap(cm.Data) != len(cm.Data) {

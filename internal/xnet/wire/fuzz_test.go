@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// Accepted input must be encoded to the same bytes.
+// FuzzHeader: accepted input is encoded to the same bytes.
 func FuzzHeader(f *testing.F) {
 	for _, g := range append(goldens[:len(goldens):len(goldens)], extensions...) {
 		f.Add(unhex(f, g.hex))
@@ -41,8 +41,7 @@ func FuzzHeader(f *testing.F) {
 	})
 }
 
-// Accepted input from a little-endian peer must be encoded to the
-// same bytes, except unused fields.
+// FuzzCM: accepted input from a little-endian peer is encoded to the same bytes, except unused fields.
 func FuzzCM(f *testing.F) {
 	for _, g := range cmGoldens {
 		f.Add(unhex(f, g.hex))
@@ -91,7 +90,7 @@ func FuzzRDMBlob(f *testing.F) {
 	})
 }
 
-// Accepted input must be encoded to the same bytes, except flags and bytes without a meaning.
+// FuzzRef: accepted input is encoded to the same bytes, except flags and bytes without a meaning.
 func FuzzRef(f *testing.F) {
 	r := Ref{Index: 7, Tagged: true, N: 1, Tag: 8, Size: 30, IOV: [IOVLimit]RMAIov{{Addr: 1, Len: 30}}}
 	f.Add(r.Append(nil))

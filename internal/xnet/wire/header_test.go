@@ -49,8 +49,8 @@ func TestGoldenHeaders(t *testing.T) {
 	}
 }
 
-// Native 2.6 forgets that the header of a rendezvous is swapped in memory
-// when it makes the data header from it, and sends wrong values.
+// TestNativeBigRendezvousIsRefused: native 2.6 makes the data header of a rendezvous from a header that is still
+// swapped in memory, and so sends wrong values.
 func TestNativeBigRendezvousIsRefused(t *testing.T) {
 	var h Header
 	if _, err := h.Decode(unhex(t, "03070000010010009001000000000010"), Big); !errors.Is(err, ErrSize) {
@@ -68,10 +68,14 @@ func TestDecodeRefuses(t *testing.T) {
 		{"version 2", "02000000000010001d00000000000000", ErrVersion, ErrVersion},
 		{"operation 8", "03080000000010001d00000000000000", ErrOp, ErrOp},
 		{"operation 36", "03240000000010001d00000000000000", ErrOp, ErrOp},
-		{"atomic: operands do not fit the memory", "0320000207012800300000000000000040000000000000001000000000000000eeffc00000000000", ErrSize, nil},
-		{"atomic compare: no compare operands", "03220012070128003000000000000000" + "40000000000000000800000000000000eeffc00000000000", ErrSize, nil},
-		{"atomic fetch: a read with operands", "0321000a070128003000000000000000" + "40000000000000000800000000000000eeffc00000000000", ErrSize, nil},
-		{"atomic: more than 64 KiB", "03200002070128002900010000000000" + "40000000000000000100010000000000eeffc00000000000", ErrSize, nil},
+		{"atomic: operands do not fit the memory",
+			"0320000207012800300000000000000040000000000000001000000000000000eeffc00000000000", ErrSize, nil},
+		{"atomic compare: no compare operands",
+			"03220012070128003000000000000000" + "40000000000000000800000000000000eeffc00000000000", ErrSize, nil},
+		{"atomic fetch: a read with operands",
+			"0321000a070128003000000000000000" + "40000000000000000800000000000000eeffc00000000000", ErrSize, nil},
+		{"atomic: more than 64 KiB", "03200002070128002900010000000000" +
+			"40000000000000000100010000000000eeffc00000000000", ErrSize, nil},
 		{"atomic: five segments", "0320000207058800880000000000000000", ErrIOV, ErrIOV},
 		{"operation 255", "03ff0000000010001d00000000000000", ErrOp, ErrOp},
 		{"msg: header length 0", "03000000000000001d00000000000000", ErrHeaderLen, ErrHeaderLen},
@@ -90,22 +94,29 @@ func TestDecodeRefuses(t *testing.T) {
 		{"read_req: five segments", "030200000005880088000000000000000000000000000000", ErrIOV, ErrIOV},
 		{"read_req: 255 segments", "0302000000ff280028000000000000000000000000000000", ErrIOV, ErrIOV},
 		{"read_req: header for fewer segments", "03020000000228002800000000000000" + iov, ErrHeaderLen, ErrHeaderLen},
-		{"read_req: with CQ data", "03020100000130003000000000000000" + "0000000000000000" + iov, ErrHeaderLen, ErrHeaderLen},
+		{"read_req: with CQ data", "03020100000130003000000000000000" + "0000000000000000" + iov, ErrHeaderLen,
+			ErrHeaderLen},
 		{"read_req: with payload", "03020000000128002f00000000000000" + iov, ErrSize, nil},
-		{"read_req: segment too long", "03020000000128002800000000000000" + "0000000000000000ffffffffffffffff0000000000000000", ErrIOV, nil},
+		{"read_req: segment too long", "03020000000128002800000000000000" +
+			"0000000000000000ffffffffffffffff0000000000000000", ErrIOV, nil},
 		{"read_rsp: long header", "030300000000180018000000000000000000000000000000", ErrHeaderLen, ErrHeaderLen},
 		{"write: five segments", "03040000000588008800000000000000", ErrIOV, ErrIOV},
 		{"write: less payload than segments", "03040000000128002e00000000000000" + iov, ErrIOV, nil},
 		{"write: more payload than segments", "03040000000128003000000000000000" + iov, ErrIOV, nil},
 		{"write: no segments but payload", "03040000000010001100000000000000", ErrIOV, nil},
-		{"write: CQ data without its flag", "03040000000130003700000000000000" + "0000000000000000" + iov, ErrHeaderLen, nil},
-		{"write: lengths overflow", "03040000000240004700000000000000" + "0000000000000000ffffffffffffffff0000000000000000" +
+		{"write: CQ data without its flag", "03040000000130003700000000000000" + "0000000000000000" + iov,
+			ErrHeaderLen, nil},
+		{"write: lengths overflow", "03040000000240004700000000000000" +
+			"0000000000000000ffffffffffffffff0000000000000000" +
 			"000000000000000008000000000000000000000000000000", ErrIOV, nil},
-		{"write: lengths add up to too much", "03040000000240004700000000000000" + "000000000000000000000000000000400000000000000000" +
-			"000000000000000001000000000000000000000000000000", ErrIOV, nil},
+		{"write: sum of lengths too large",
+			"03040000000240004700000000000000" + "000000000000000000000000000000400000000000000000" +
+				"000000000000000001000000000000000000000000000000", ErrIOV, nil},
 		{"tag_rts: no size", "030500000100180018000000000000004500000000000000", ErrHeaderLen, ErrHeaderLen},
-		{"tag_rts: with payload", "03050000010020002100000000000000" + "45000000000000009001000000000000", ErrSize, nil},
-		{"tag_rts: message too large", "03050000010020002000000000000000" + "45000000000000000100000000000040", ErrSize, nil},
+		{"tag_rts: with payload", "03050000010020002100000000000000" + "45000000000000009001000000000000",
+			ErrSize, nil},
+		{"tag_rts: message too large", "03050000010020002000000000000000" + "45000000000000000100000000000040",
+			ErrSize, nil},
 		{"cts: with payload", "03060000010010001100000000000000", ErrSize, nil},
 		{"cts: long header", "030600000100180018000000000000000000000000000000", ErrHeaderLen, ErrHeaderLen},
 		{"data: long header", "030700000100180018000000000000000000000000000000", ErrHeaderLen, ErrHeaderLen},
@@ -126,11 +137,13 @@ func TestDecodeRefuses(t *testing.T) {
 
 func TestSmallMessagesClearWhatTheyDoNotHave(t *testing.T) {
 	h := Header{CQData: 5, Tag: 6}
-	if _, err := h.Decode(unhex(t, "03000000000010001d00000000000000"), Little); err != nil || h.CQData != 0 || h.Tag != 0 {
+	if _, err := h.Decode(unhex(t, "03000000000010001d00000000000000"), Little); err != nil || h.CQData != 0 ||
+		h.Tag != 0 {
 		t.Errorf("%+v, %v", h, err)
 	}
 	h = Header{CQData: 5, Tag: 6}
-	if _, err := h.Decode(unhex(t, "03010000000018001e000000000000004200000000000010"), Little); err != nil || h.CQData != 0 {
+	if _, err := h.Decode(unhex(t, "03010000000018001e000000000000004200000000000010"), Little); err != nil ||
+		h.CQData != 0 {
 		t.Errorf("%+v, %v", h, err)
 	}
 }
@@ -162,7 +175,9 @@ func TestHeaderRoundTrip(t *testing.T) {
 			h.IovCnt = uint8(rapid.IntRange(0, IOVLimit).Draw(t, "segments"))
 			payload = 0
 			for i := range h.IOV[:h.IovCnt] {
-				h.IOV[i] = RMAIov{rapid.Uint64().Draw(t, "addr"), rapid.Uint64Max(min(1<<40, MaxSize/IOVLimit-MaxHeader)).Draw(t, "len"), rapid.Uint64().Draw(t, "key")}
+				h.IOV[i] = RMAIov{rapid.Uint64().Draw(t, "addr"),
+					rapid.Uint64Max(min(1<<40, MaxSize/IOVLimit-MaxHeader)).Draw(t, "len"),
+					rapid.Uint64().Draw(t, "key")}
 				payload += h.IOV[i].Len
 			}
 			if h.Op == OpReadReq {

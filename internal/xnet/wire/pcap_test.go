@@ -49,7 +49,7 @@ func readStreams(t *testing.T, file string) []*stream {
 	return all
 }
 
-// Every byte of the captured connections is decoded.
+// TestCaptures: every byte of the captured connections is decoded.
 func TestCaptures(t *testing.T) {
 	for _, c := range []struct {
 		file string

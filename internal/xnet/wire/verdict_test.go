@@ -43,7 +43,8 @@ func TestVerdicts(t *testing.T) {
 			t.Errorf("%s: %+v, %v; want %v", text, v, err, want)
 		}
 	}
-	for r, want := range map[Refusal]string{0: "accepted", RefusedKey: "key", RefusedRights: "rights", RefusedRange: "range", RefusedPersist: "persist", RefusedOp: "op", 200: "refusal(200)"} {
+	for r, want := range map[Refusal]string{0: "accepted", RefusedKey: "key", RefusedRights: "rights",
+		RefusedRange: "range", RefusedPersist: "persist", RefusedOp: "op", 200: "refusal(200)"} {
 		if r.String() != want {
 			t.Errorf("%d: %q", uint8(r), r)
 		}
@@ -55,9 +56,10 @@ func TestVerdicts(t *testing.T) {
 	}
 }
 
-// Accepted input is encoded to the same bytes, except unused ones.
+// FuzzVerdict: accepted input is encoded to the same bytes, except unused ones.
 func FuzzVerdict(f *testing.F) {
-	for _, v := range []Verdict{{Kind: ExtAccepted, Number: 9}, {Kind: ExtRefused, Why: RefusedRights, Segment: 2, Number: 1}, {Kind: ExtReadRefused, Why: 99}} {
+	for _, v := range []Verdict{{Kind: ExtAccepted, Number: 9},
+		{Kind: ExtRefused, Why: RefusedRights, Segment: 2, Number: 1}, {Kind: ExtReadRefused, Why: 99}} {
 		f.Add(v.Append(nil))
 	}
 	f.Add([]byte{13})
