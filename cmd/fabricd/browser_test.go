@@ -29,14 +29,14 @@ import (
 
 func there(path string) bool { _, err := os.Stat(path); return err == nil }
 
-// gate is a way into the daemon, as a browser's scripts would use it who know the token.
+// gate is one way to reach the daemon. A browser's script that has the token would use it.
 type gate struct {
 	name, host, token string
 	dial              func() (net.Conn, error)
 }
 
-// wholeDaemon runs a daemon with all parts, and with an emulated fabric where that can be, and returns its patterns
-// and its three gates.
+// wholeDaemon runs a daemon with all parts, and with an emulated fabric where the system allows one. It returns the
+// daemon's patterns and its three gates.
 func wholeDaemon(t *testing.T) (patterns []string, gates []gate) {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "fd")
@@ -55,7 +55,7 @@ func wholeDaemon(t *testing.T) (patterns []string, gates []gate) {
 	}
 	all := parts(c)
 	if os.Geteuid() == 0 && there("/dev/net/tun") {
-		t.Setenv(envMain, "1") // for the emulation's keeper
+		t.Setenv(envMain, "1") // the emulation's keeper process
 		top, err := topology.Load("pair")
 		if err != nil {
 			t.Fatal(err)
@@ -93,7 +93,8 @@ func wholeDaemon(t *testing.T) (patterns []string, gates []gate) {
 	return d.Patterns(), gates
 }
 
-// ask sends one request as it is written, and returns the answer's head and, if it is an error, that.
+// ask sends one request exactly as written. It returns the head of the answer and, if the answer is an error, that
+// error.
 func (g *gate) ask(t *testing.T, method, path, host, headers string) (*http.Response, api.Error) {
 	t.Helper()
 	conn, err := g.dial()
@@ -111,14 +112,14 @@ func (g *gate) ask(t *testing.T, method, path, host, headers string) (*http.Resp
 	if err != nil {
 		t.Fatalf("%s: %s %s: %v", g.name, method, path, err)
 	}
-	var e api.Error // the body is not closed, which would read a stream to its end; the connection is
+	var e api.Error // only the connection is closed: to close the body would read a stream to its end
 	if r.StatusCode >= 400 {
 		data, _ := io.ReadAll(r.Body)
 		_ = json.Unmarshal(data, &e)
 	}
 	for h := range r.Header {
 		if strings.HasPrefix(h, "Access-Control-") {
-			t.Errorf("%s: %s %s: other sites are let in: %s", g.name, method, path, h)
+			t.Errorf("%s: %s %s: the answer admits other sites: %s", g.name, method, path, h)
 		}
 	}
 	return r, e
@@ -131,19 +132,19 @@ func (g *gate) bearer() string {
 	return "Authorization: Bearer " + g.token + "\r\n"
 }
 
-// variable is what a pattern leaves open.
+// variable matches the variable parts of a pattern.
 var variable = regexp.MustCompile(`\{[a-z$]*(\.\.\.)?\}`)
 
-// public are the patterns that any site may lead to.
+// public are the patterns to which any site may link.
 var public = map[string]bool{"GET /{$}": true, "GET /page/{file}": true}
 
-// TestBrowsers asks for everything that the daemon answers, through each of its gates and with a valid token, as
-// browsers do for other sites: all of it is refused before anything is done. The daemon's own page, and programs,
-// are not refused for that.
+// TestBrowsers requests everything that the daemon serves, through each gate and with a valid token, as browsers do
+// for other sites. The daemon refuses each request before it does any work. It accepts the same requests from its
+// own page and from programs.
 func TestBrowsers(t *testing.T) {
 	patterns, gates := wholeDaemon(t)
 	if len(patterns) < 20 {
-		t.Fatalf("the daemon answers only %q", patterns)
+		t.Fatalf("the daemon serves only %q", patterns)
 	}
 	for _, g := range gates {
 		_, port, _ := net.SplitHostPort(g.host)
@@ -151,7 +152,7 @@ func TestBrowsers(t *testing.T) {
 		for _, pattern := range patterns {
 			method, path, ok := strings.Cut(pattern, " ")
 			if !ok {
-				t.Fatalf("%q is for all methods", pattern)
+				t.Fatalf("the pattern %q has no method", pattern)
 			}
 			path = variable.ReplaceAllStringFunc(path, func(v string) string { return map[bool]string{true: "", false: "x"}[v == "{$}"] })
 			type signs struct{ what, host, headers, says string }
@@ -171,9 +172,10 @@ func TestBrowsers(t *testing.T) {
 					signs{"another program's page", g.host, "Sec-Fetch-Site: same-site\r\n", "Sec-Fetch-Site"})
 			}
 			for _, h := range hostile {
-				for _, m := range []string{method, "OPTIONS"} { // and what asks first (preflight)
+				for _, m := range []string{method, "OPTIONS"} { // OPTIONS is the preflight request of a browser
 					r, e := g.ask(t, m, path, h.host, g.bearer()+h.headers)
-					if want := map[bool]int{true: 421, false: 403}[h.says == "the Host"]; r.StatusCode != want || !strings.Contains(e.Message, h.says) {
+					if want := map[bool]int{true: 421, false: 403}[h.says == "the Host"]; r.StatusCode != want ||
+						!strings.Contains(e.Message, h.says) {
 						t.Errorf("%s: %s %s, %s: %d %+v", g.name, m, path, h.what, r.StatusCode, e)
 					}
 				}
@@ -183,18 +185,20 @@ func TestBrowsers(t *testing.T) {
 	}
 }
 
-// own asks as the daemon's page and as programs do. What they ask for makes no sense, so that little comes of it.
+// own sends requests as the daemon's page and as programs do. Their contents make no sense, so they have little
+// effect.
 func (g *gate) own(t *testing.T, method, path, pattern string) {
 	t.Helper()
 	if pattern == "DELETE /v1/page" || pattern == "PUT /v1/page" {
-		return // another gate is needed for longer
+		return // the page's gate must stay open
 	}
 	friendly := []string{""}
 	if g.name != "socket" {
 		friendly = append(friendly, "Origin: https://"+g.host+"\r\nSec-Fetch-Site: same-origin\r\n", "Sec-Fetch-Site: none\r\n")
 	}
 	for _, headers := range friendly {
-		if r, e := g.ask(t, method, path, g.host, g.bearer()+headers); r.StatusCode == 421 || r.StatusCode == 401 || strings.Contains(e.Message, "Origin") || strings.Contains(e.Message, "Sec-") {
+		if r, e := g.ask(t, method, path, g.host, g.bearer()+headers); r.StatusCode == 421 || r.StatusCode == 401 ||
+			strings.Contains(e.Message, "Origin") || strings.Contains(e.Message, "Sec-") {
 			t.Errorf("%s: %s %s with %q: %d %+v", g.name, method, path, headers, r.StatusCode, e)
 		}
 	}
@@ -208,7 +212,7 @@ func (g *gate) own(t *testing.T, method, path, pattern string) {
 	}
 }
 
-// TestHosts: the names by which each gate may be asked for.
+// TestHosts checks the host names that each gate accepts.
 func TestHosts(t *testing.T) {
 	_, gates := wholeDaemon(t)
 	node, err := os.Hostname()
@@ -234,22 +238,25 @@ func TestHosts(t *testing.T) {
 	}
 }
 
-// TestNoUpgrade: nothing speaks WebSocket, HTTP/2 without TLS or CONNECT, and nothing streams to who shows no token.
+// TestNoUpgrade: no gate offers WebSocket, HTTP/2 without TLS or CONNECT, and none streams to a client without the
+// token.
 func TestNoUpgrade(t *testing.T) {
 	_, gates := wholeDaemon(t)
 	for _, g := range gates {
 		for _, headers := range []string{
 			"Upgrade: websocket\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n", "Upgrade: h2c\r\nHTTP2-Settings: AAMAAABkAARAAAAAAAIAAAAA\r\n",
 		} {
-			if r, _ := g.ask(t, "GET", "/v1/status", g.host, g.bearer()+headers); r.StatusCode != 200 || r.Header.Get("Upgrade") != "" {
+			if r, _ := g.ask(t, "GET", "/v1/status", g.host, g.bearer()+headers); r.StatusCode != 200 ||
+				r.Header.Get("Upgrade") != "" {
 				t.Errorf("%s: %q: %d", g.name, headers, r.StatusCode)
 			}
 		}
 		if r, _ := g.ask(t, "CONNECT", "evil.example:443", g.host, g.bearer()); r.StatusCode/100 == 2 {
 			t.Errorf("%s: CONNECT: %d", g.name, r.StatusCode)
 		}
-		if r, _ := g.ask(t, "GET", "/v1/watch", g.host, "Accept: text/event-stream\r\n"); g.name != "socket" && r.StatusCode != 401 {
-			t.Errorf("%s: EventSource, which shows no token: %d", g.name, r.StatusCode)
+		if r, _ := g.ask(t, "GET", "/v1/watch", g.host, "Accept: text/event-stream\r\n"); g.name != "socket" &&
+			r.StatusCode != 401 {
+			t.Errorf("%s: EventSource without a token: %d", g.name, r.StatusCode)
 		}
 	}
 }

@@ -21,7 +21,7 @@ import (
 	"gofabric/test/wait"
 )
 
-// patience is how long a test waits for what must happen.
+// patience is the longest time that a test waits for an expected event.
 const patience = 90 * time.Second
 
 // machine runs fabricd's commands against a daemon in a folder of its own.
@@ -29,11 +29,12 @@ type machine struct {
 	t    *testing.T
 	dir  string
 	self []string         // the command line that fabricd's arguments follow
-	d    *program.Program // nil: there is none
+	d    *program.Program // nil if no daemon runs
 	api  *api.Client
 }
 
-// startFabric starts a daemon that emulates what, which may be YAML; before is what runs it, such as setpriv.
+// startFabric starts a daemon that emulates the topology what, a name or YAML. before is a command that runs the
+// daemon, such as setpriv.
 func startFabric(t *testing.T, what string, before ...string) *machine {
 	t.Helper()
 	need.Emulation(t)
@@ -52,7 +53,7 @@ func startFabric(t *testing.T, what string, before ...string) *machine {
 func exists(path string) bool { _, err := os.Stat(path); return err == nil }
 
 func newMachine(t *testing.T) *machine {
-	dir, err := os.MkdirTemp("", "fabricd") // not the test's own, which others cannot look into
+	dir, err := os.MkdirTemp("", "fabricd") // not t.TempDir, which other users cannot read
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -76,7 +77,7 @@ func (m *machine) start(args ...string) {
 	}
 	defer log.Close()
 	d := exec.Command(args[0], args[1:]...)
-	d.Env, d.Stderr = m.environ(), log // no pipe, whose end one would wait for when only the outer of two processes is killed
+	d.Env, d.Stderr = m.environ(), log // not a pipe: its reader would wait for the inner of two processes after the outer one was killed
 	m.d = program.Start(m.t, d)
 	m.t.Cleanup(func() {
 		m.end(syscall.SIGTERM)
@@ -87,7 +88,9 @@ func (m *machine) start(args ...string) {
 	if m.api, err = api.Dial(filepath.Join(m.dir, fabricd.API)); err != nil {
 		m.t.Fatal(err)
 	}
-	m.d.Until("it answers", func() bool { return m.api.Do(m.t.Context(), "GET", "/v1/emulation", nil, nil) == nil })
+	m.d.Until("the daemon answers", func() bool {
+		return m.api.Do(m.t.Context(), "GET", "/v1/emulation", nil, nil) == nil
+	})
 }
 
 func (m *machine) logFile() string { return filepath.Join(m.dir, "log") }
@@ -104,7 +107,7 @@ func (m *machine) environ() []string {
 	return append(os.Environ(), envMain+"=1", fabricd.EnvDir+"="+m.dir)
 }
 
-// end ends the daemon, if there is one.
+// end ends the daemon if one runs.
 func (m *machine) end(s syscall.Signal) {
 	m.t.Helper()
 	d := m.d
@@ -118,7 +121,7 @@ func (m *machine) end(s syscall.Signal) {
 	}
 }
 
-// command is a fabricd command, not started.
+// command is a fabricd command that is not started.
 func (m *machine) command(args ...string) *exec.Cmd {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	m.t.Cleanup(cancel)
@@ -142,7 +145,7 @@ func (m *machine) run(args ...string) (out string, status int) {
 	return string(b), 0
 }
 
-// want runs a command that must end with a status and say something.
+// want runs a command that must end with the given status, and print a text.
 func (m *machine) want(status int, say string, args ...string) string {
 	m.t.Helper()
 	out, got := m.run(args...)
@@ -152,7 +155,7 @@ func (m *machine) want(status int, say string, args ...string) string {
 	return out
 }
 
-// state asks for the fabric.
+// state returns the state of the fabric.
 func (m *machine) state() (e api.Emulation) {
 	m.t.Helper()
 	if err := m.api.Do(m.t.Context(), "GET", "/v1/emulation", nil, &e); err != nil {
@@ -172,8 +175,8 @@ func inside(space string) (all []string) {
 	return all
 }
 
-// TestExec: a program in a node has its interfaces, the caller's folder and the daemon's, and its status is the
-// command's.
+// TestExec: a program in a node has the node's interfaces, the caller's working folder, and the daemon's folder.
+// The command ends with the program's status.
 func TestExec(t *testing.T) {
 	m := startFabric(t, "star")
 	m.want(7, "02:fa:b0:00:00:01\n"+m.dir+"\n", "exec", "n2", "--", "sh", "-c", "cat /sys/class/net/eth0/address; echo $FABRICD_DIR; exit 7")
@@ -204,11 +207,11 @@ func TestExec(t *testing.T) {
 	if err := cmd.Wait(); cmd.ProcessState.ExitCode() != 5 {
 		t.Errorf("the program did not get the signal: %v", err)
 	}
-	wait.Until(t, "the program is gone", func() bool { return m.state().Nodes[0].Programs == 0 })
+	wait.Until(t, "the program ends", func() bool { return m.state().Nodes[0].Programs == 0 })
 }
 
-// TestEnd: programs in nodes end with the daemon, those too that a program left behind, whether it is told to end
-// or killed, and nothing is left.
+// TestEnd: programs in nodes end with the daemon, both when the daemon ends by itself and when it is killed.
+// Programs that other programs left in the background end, too.
 func TestEnd(t *testing.T) {
 	for _, s := range []syscall.Signal{syscall.SIGTERM, syscall.SIGKILL} {
 		t.Run(s.String(), func(t *testing.T) {
@@ -232,15 +235,15 @@ func TestEnd(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			spaces = append(spaces, strings.TrimSpace(string(left))) // where no fabricd exec waits
+			spaces = append(spaces, strings.TrimSpace(string(left))) // no fabricd exec waits in this namespace
 			for _, space := range spaces {
 				if len(inside(space)) == 0 {
-					t.Fatalf("nobody is in %s", space)
+					t.Fatalf("no process is in %s", space)
 				}
 			}
 			m.end(s)
 			if err := cmd.Wait(); err == nil {
-				t.Error("the program ended well")
+				t.Error("the program ended without an error")
 			}
 			for _, space := range spaces {
 				wait.Until(t, "the namespace is empty", func() bool { return len(inside(space)) == 0 })
@@ -249,12 +252,13 @@ func TestEnd(t *testing.T) {
 	}
 }
 
-// TestLink: links are shown and changed, and what makes no sense is refused in words that help.
+// TestLink: links are shown and changed. An invalid request is refused with an explanation.
 func TestLink(t *testing.T) {
 	m := startFabric(t, "pair")
 	m.want(0, "loss 5%, delay 2ms, jitter 0.1ms, rate 100mbit, queue 50, ecn 20", "link", "n1-n2", "--loss", "5%", "--delay", "2ms", "--jitter", "100us", "--rate", "100mbit", "--queue", "50", "--ecn", "20")
 	m.want(0, "burst 1%/25%/100%, dup 1%, reorder 2%, corrupt 0.1%", "link", "n2-n1", "--direction", "ba", "--burst", "1%/25%", "--dup", "1%", "--reorder", "2%", "--corrupt", "0.1%", "--loss", "0", "--delay", "0s", "--jitter", "0s", "--rate", "0", "--queue", "0", "--ecn", "0")
-	if e := m.state(); e.Links[0].AB.Faults.Loss != 0.05 || e.Links[0].BA.Faults.Loss != 0 || e.Links[0].BA.Faults.Burst.Enter != 0.01 || e.Links[0].AB.Faults.DelayMS != 2 {
+	if e := m.state(); e.Links[0].AB.Faults.Loss != 0.05 || e.Links[0].BA.Faults.Loss != 0 ||
+		e.Links[0].BA.Faults.Burst.Enter != 0.01 || e.Links[0].AB.Faults.DelayMS != 2 {
 		t.Errorf("%+v", e.Links[0])
 	}
 	m.want(0, "down", "link", "n1-n2", "--down")
@@ -283,11 +287,11 @@ func TestLink(t *testing.T) {
 		}
 	}
 	if f := m.state().Links[0].AB.Faults; f.Loss != 0.05 {
-		t.Errorf("after requests that were refused: %+v", f)
+		t.Errorf("after refused requests: %+v", f)
 	}
 }
 
-// rawJSON is a body as it is; one that is no JSON is sent as a string.
+// rawJSON is a body that is sent unchanged. If it is not valid JSON, it is sent as a string.
 type rawJSON string
 
 func (r rawJSON) MarshalJSON() ([]byte, error) {
@@ -297,11 +301,14 @@ func (r rawJSON) MarshalJSON() ([]byte, error) {
 	return []byte(r), nil
 }
 
-// TestSchedule: what the file says happens when it says.
+// TestSchedule: the events of a file's schedule happen at their times.
 func TestSchedule(t *testing.T) {
 	m := startFabric(t, "nodes: [a, b]\nlinks: [{between: [a, b]}]\nschedule:\n  - {at: 100ms, link: a-b, direction: ab, loss: 30%}\n  - {at: 200ms, partition: [[a], [b]]}\n"+
 		"  - {at: 300ms, link: a-b, up: false}\n  - {at: 400ms, heal: true}\n")
-	wait.Until(t, "the schedule is over", func() bool { e := m.state(); return e.Seconds > 0.4 && len(e.Partitions) == 0 && !e.Links[0].Up })
+	wait.Until(t, "the schedule is over", func() bool {
+		e := m.state()
+		return e.Seconds > 0.4 && len(e.Partitions) == 0 && !e.Links[0].Up
+	})
 	if l := m.state().Links[0]; l.AB.Faults.Loss != 0.3 || l.BA.Faults.Loss != 0 {
 		t.Errorf("%+v", l)
 	}
@@ -310,7 +317,7 @@ func TestSchedule(t *testing.T) {
 	}
 }
 
-// TestOthers: a user other than the daemon's and root may read, and change nothing.
+// TestOthers: a user other than root and the daemon's user may read the state, and may not change it.
 func TestOthers(t *testing.T) {
 	m := startFabric(t, "pair")
 	m.lend()
@@ -321,7 +328,7 @@ func TestOthers(t *testing.T) {
 	}
 }
 
-// lend makes a copy of the program that other users may run.
+// lend copies the program to a file that other users may run.
 func (m *machine) lend() {
 	b, err := os.ReadFile(m.self[0])
 	if err == nil {
@@ -333,17 +340,18 @@ func (m *machine) lend() {
 	}
 }
 
-// TestRootless: a user without rights has a fabric in a user namespace, runs programs in it, and leaves nothing
-// when either process is killed.
+// TestRootless: a user without privileges has a fabric in a user namespace, and runs programs in it. Nothing is
+// left when either process is killed.
 func TestRootless(t *testing.T) {
-	need.Root(t, "to become a user and to let that one open /dev/net/tun")
+	need.Root(t, "acting as another user with access to /dev/net/tun")
 	m := newMachine(t)
 	m.lend()
 	if err := os.Chown(m.dir, 65534, 65534); err != nil {
 		t.Fatal(err)
 	}
 	user := append([]string{"setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups"}, m.self...)
-	// As most systems have it: a device that all users may open, in a file system for this process alone.
+	// The test sets /dev/net/tun up as most systems do, as a device that all users may open. The file system is
+	// this process' own.
 	const open = "mount -t tmpfs none /dev/net && mknod -m 666 /dev/net/tun c 10 200 && exec \"$@\""
 	start := func() {
 		m.start(append([]string{"unshare", "-m", "sh", "-c", open, "sh"}, append(user, "emulate", "star")...)...)
@@ -352,12 +360,13 @@ func TestRootless(t *testing.T) {
 	m.self = user
 	m.want(3, "10.77.0.2", "exec", "n2", "--", "sh", "-c", "ip addr show eth0; exit 3")
 	m.want(0, "loss 5%", "link", "n1-s1", "--loss", "5%")
-	m.want(0, "10.77.0.1", append(append([]string{"exec", "n2", "--"}, m.self[len(m.self)-1:]...), "exec", "n1", "--", "ip", "addr", "show", "eth0")...) // from a node into another
+	m.want(0, "10.77.0.1", append(append([]string{"exec", "n2", "--"}, m.self[len(m.self)-1:]...), "exec", "n1", "--", "ip", "addr", "show", "eth0")...) // from one node into another
 	space := strings.TrimSpace(m.want(0, "net:", "exec", "n1", "--", "readlink", "/proc/self/ns/net"))
 	var refused *api.Error
 	for _, what := range [][2]string{{"DELETE", "/v1/emulation/partition"}, {"PUT", "/v1/page"}} {
-		if err := m.api.Do(t.Context(), what[0], what[1], nil, nil); !errors.As(err, &refused) || refused.Status != 403 {
-			t.Errorf("%s by root of outside, who is nobody in there: %v", what, err)
+		if err := m.api.Do(t.Context(), what[0], what[1], nil, nil); !errors.As(err, &refused) ||
+			refused.Status != 403 {
+			t.Errorf("%s by root of the outer namespace, which has no rights in the inner one: %v", what, err)
 		}
 	}
 	m.want(0, "https://127.0.0.1:", "page")
@@ -367,7 +376,7 @@ func TestRootless(t *testing.T) {
 		t.Fatal(err)
 	}
 	m.end(syscall.SIGKILL) // the outer process; the inner one ends by itself
-	wait.Until(t, "the daemon is gone", func() bool { return !exists(fmt.Sprintf("/proc/%d/exe", status.PID)) })
+	wait.Until(t, "the daemon ends", func() bool { return !exists(fmt.Sprintf("/proc/%d/exe", status.PID)) })
 	wait.Until(t, "the namespace is empty", func() bool { return len(inside(space)) == 0 })
 	start()
 	m.end(syscall.SIGTERM)
@@ -381,17 +390,17 @@ func TestCapture(t *testing.T) {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	wait.Until(t, "it captures", func() bool { return m.state().Links[0].Capture == file })
+	wait.Until(t, "the capture begins", func() bool { return m.state().Links[0].Capture == file })
 	m.want(1, "being captured", "capture", "n1-n2", file+"2")
 	m.want(1, "not \"middle\"", "capture", "n1-n2", "--point", "middle", file+"3")
 	m.want(1, "no link n1-n3", "capture", "n1-n3", file)
 	if exists(file+"2") || exists(file+"3") {
-		t.Error("what is refused leaves a file")
+		t.Error("a refused capture leaves a file")
 	}
-	m.want(1, "being captured", "capture", "n1-n2", file) // and leaves alone what the file has
+	m.want(1, "being captured", "capture", "n1-n2", file) // and keeps the contents of the file
 	const words = "for i in 1 2 3 4 5; do echo hello$i >/dev/udp/10.77.0.2/9; done"
 	m.want(0, "", "exec", "n1", "--", "bash", "-c", words)
-	wait.Until(t, "the frames have passed", func() bool { return m.state().Links[0].AB.Stats.Frames >= 5 })
+	wait.Until(t, "all frames pass", func() bool { return m.state().Links[0].AB.Stats.Frames >= 5 })
 	if err := cmd.Process.Signal(syscall.SIGINT); err != nil {
 		t.Fatal(err)
 	}
@@ -428,7 +437,7 @@ func TestCapture(t *testing.T) {
 	}
 }
 
-// TestCaptureFull: a capture onto a full disk says so in the end; the fabric goes on.
+// TestCaptureFull: a capture onto a full disk reports this when it ends. The fabric continues.
 func TestCaptureFull(t *testing.T) {
 	m := startFabric(t, "pair")
 	if err := m.api.Do(t.Context(), "POST", "/v1/emulation/links/n1-n2/capture", api.Capture{File: "/dev/full", Point: "sent"}, nil); err != nil {
@@ -436,15 +445,16 @@ func TestCaptureFull(t *testing.T) {
 	}
 	const words = "for i in 1 2 3 4 5; do echo hello >/dev/udp/10.77.0.2/9; done"
 	m.want(0, "", "exec", "n1", "--", "bash", "-c", words)
-	wait.Until(t, "the frames have passed", func() bool { return m.state().Links[0].AB.Stats.Frames >= 5 })
-	if err := m.api.Do(t.Context(), "DELETE", "/v1/emulation/links/n1-n2/capture", nil, nil); err == nil || !strings.Contains(err.Error(), "no space left") {
+	wait.Until(t, "all frames pass", func() bool { return m.state().Links[0].AB.Stats.Frames >= 5 })
+	if err := m.api.Do(t.Context(), "DELETE", "/v1/emulation/links/n1-n2/capture", nil, nil); err == nil ||
+		!strings.Contains(err.Error(), "no space left") {
 		t.Errorf("the end of the capture: %v", err)
 	}
 	m.want(0, "", "exec", "n1", "--", "bash", "-c", words)
-	wait.Until(t, "more have passed", func() bool { return m.state().Links[0].AB.Stats.Frames >= 10 })
+	wait.Until(t, "more frames pass", func() bool { return m.state().Links[0].AB.Stats.Frames >= 10 })
 }
 
-// TestNoFabric: commands say what is missing.
+// TestNoFabric: commands without a fabric explain how to start one.
 func TestNoFabric(t *testing.T) {
 	m := newMachine(t)
 	m.want(1, "fabricd emulate pair", "link")

@@ -8,7 +8,7 @@ import (
 	"gofabric/internal/version"
 )
 
-// envMain has the test binary be fabricd.
+// envMain makes the test binary run as fabricd.
 const envMain = "FABRICD_TEST_MAIN"
 
 func TestMain(m *testing.M) {
@@ -19,7 +19,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// TestVersion: fabricd says of which version it is.
+// TestVersion: fabricd prints its version.
 func TestVersion(t *testing.T) {
 	var out strings.Builder
 	root := newRootCommand()

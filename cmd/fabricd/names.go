@@ -86,13 +86,13 @@ func newPutCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "put NAME ADDRESS",
 		Short:   "Put a name, or a job's value (--kv), into the directory",
-		Long:    "Put a name, or a job's value (--kv; - reads it from standard input), into the directory. A name lives until it is deleted unless it has a lease, a value a day.",
+		Long:    "Put a name, or a job's value (--kv; - reads it from standard input), into the directory. Without a lease, a name stays until it is deleted, and a value stays for a day.",
 		Example: "  fabricd put job/3 fi_sockaddr_in://10.0.0.3:7471\n  fabricd put --kv --lease 1h job/config - < config",
 		Args:    cobra.ExactArgs(2),
 	}
 	kv := cmd.Flags().Bool("kv", false, "a value, not a name")
 	private := cmd.Flags().Bool("private", false, "other users do not see it")
-	lease := cmd.Flags().Duration("lease", 0, "how long it lives")
+	lease := cmd.Flags().Duration("lease", 0, "time until the entry expires")
 	return asking(cmd, func(c *client, args []string) error {
 		text := ""
 		if *lease != 0 {

@@ -6,7 +6,7 @@ import (
 	"unicode/utf8"
 )
 
-// TestBrief: names in tables are cut in the middle, and only long ones.
+// TestBrief: tables show long names without their middle, and short names in full.
 func TestBrief(t *testing.T) {
 	for _, name := range []string{"job/1", strings.Repeat("ä", nameRoom)} {
 		if got := brief(name); got != name {
@@ -14,7 +14,8 @@ func TestBrief(t *testing.T) {
 		}
 	}
 	long := "begin/" + strings.Repeat("ä", 500) + "/end"
-	if got := brief(long); utf8.RuneCountInString(got) != nameRoom || !strings.HasPrefix(got, "begin/") || !strings.HasSuffix(got, "/end") {
+	if got := brief(long); utf8.RuneCountInString(got) != nameRoom || !strings.HasPrefix(got, "begin/") ||
+		!strings.HasSuffix(got, "/end") {
 		t.Errorf("%q has %d letters", got, utf8.RuneCountInString(got))
 	}
 }

@@ -15,9 +15,10 @@ import (
 func newStuckCommand() *cobra.Command {
 	return asking(&cobra.Command{
 		Use:   "stuck",
-		Short: "Show what makes no progress: who waits for whom, where, and since when",
-		Long: "Show what makes no progress: operations, connects, receives that nobody posts, queues that nobody reads, and processes that do not answer.\n\n" +
-			"Processes themselves say after how long something counts, 5 seconds unless FI_WATCHDOG says otherwise (milliseconds; 0 never).",
+		Short: "Show what makes no progress: which process waits for which peer, where, and since when",
+		Long: "Show what makes no progress: operations, connects, messages without a posted receive, queues that are not read, and processes " +
+			"that do not answer.\n\n" +
+			"Each process decides after which time something counts: 5 seconds, or FI_WATCHDOG milliseconds (0: never).",
 		Args: cobra.NoArgs,
 	}, func(c *client, _ []string) error {
 		var a api.Stuck

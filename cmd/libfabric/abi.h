@@ -1,7 +1,6 @@
 // The binary interface of libfabric 2.6 on 64-bit systems: the structures that C programs and this library
-// exchange. Names and layouts are libfabric's
-// (rdma/*.h, fabric(7) and the man pages named below); programs compiled with older headers know a beginning of
-// some structures, see info.go.
+// exchange. Names and layouts are libfabric's (rdma/*.h, fabric(7) and the man pages named below). Programs compiled
+// with older headers know a beginning of some structures, see info.go.
 #ifndef GF_ABI_H
 #define GF_ABI_H
 

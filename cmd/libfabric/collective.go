@@ -9,7 +9,8 @@ import "C"
 
 import "gofabric/core"
 
-// goCollective is every collective operation (fi_collective(3)). Lengths follow from the count and the number of members.
+// goCollective is every collective operation (fi_collective(3)). Lengths follow from the count and the number of
+// members.
 //
 //export goCollective
 func goCollective(id C.uint64_t, c *C.struct_gf_coll) (rc C.ssize_t) {

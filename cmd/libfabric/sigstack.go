@@ -12,7 +12,8 @@ const roomBelow = 48 << 10
 //export goMakeRoom
 func goMakeRoom() { grown(false) }
 
-// grown has a frame that is larger than a small stack. So the stack grows on entry, and the frame is not used otherwise.
+// grown has a frame that is larger than a small stack. So the stack grows on entry, and the frame is not used
+// otherwise.
 //
 //go:noinline
 func grown(use bool) byte {

@@ -47,10 +47,12 @@ func TestBenchFlags(t *testing.T) {
 			t.Errorf("%v: %v\n%s", c.args, err, out)
 		}
 	}
-	if out, err := runBench("--list"); err != nil || !strings.Contains(out, "tcp/msg\n") || !strings.Contains(out, "tcp/rdm\n") {
+	if out, err := runBench("--list"); err != nil || !strings.Contains(out, "tcp/msg\n") ||
+		!strings.Contains(out, "tcp/rdm\n") {
 		t.Errorf("--list: %v\n%s", err, out)
 	}
-	if out, err := runBench("--help"); err != nil || !strings.Contains(out, "ofi bench --native --fabtests") || strings.Contains(out, benchPeer) {
+	if out, err := runBench("--help"); err != nil || !strings.Contains(out, "ofi bench --native --fabtests") ||
+		strings.Contains(out, benchPeer) {
 		t.Errorf("--help: %v\n%s", err, out)
 	}
 }
@@ -61,7 +63,7 @@ func TestBenchLiveLine(t *testing.T) {
 	line.show(1, 2, "half way")
 	line.clear()
 	if out.Len() != 0 {
-		t.Errorf("progress was shown where there is no terminal: %q", out.String())
+		t.Errorf("progress was shown without a terminal: %q", out.String())
 	}
 	line = &liveLine{w: &out}
 	line.show(1, 2, "half way")

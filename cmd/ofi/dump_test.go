@@ -23,7 +23,8 @@ func runDump(stdin []byte, args ...string) (out, errOut string, err error) {
 func TestDump(t *testing.T) {
 	file := captures + "rdm.pcap"
 	out, errOut, err := runDump(nil, file)
-	if err != nil || strings.Count(out, "\n") != 20 || !strings.Contains(out, " xnet tag_rts id 0 size 32 (32+0) tag 0x45 ctx 1 msg 400\n") {
+	if err != nil || strings.Count(out, "\n") != 20 ||
+		!strings.Contains(out, " xnet tag_rts id 0 size 32 (32+0) tag 0x45 ctx 1 msg 400\n") {
 		t.Errorf("%v\n%s", err, out)
 	}
 	if errOut != "39 packets, 1 connections, 20 frames\n" {
@@ -39,10 +40,12 @@ func TestDump(t *testing.T) {
 	if out, _, err = runDump(nil, "-v", file); err != nil || !strings.Contains(out, "|rdm message|") {
 		t.Errorf("-v: %v\n%s", err, out)
 	}
-	if out, _, err = runDump(nil, "--json", file); err != nil || !strings.Contains(out, `"cq_data":"0xd0d1d2d3d4d5d6d7","tag":"0x43"`) || strings.Contains(out, `"payload":"`) {
+	if out, _, err = runDump(nil, "--json", file); err != nil ||
+		!strings.Contains(out, `"cq_data":"0xd0d1d2d3d4d5d6d7","tag":"0x43"`) || strings.Contains(out, `"payload":"`) {
 		t.Errorf("--json: %v\n%s", err, out)
 	}
-	if out, _, err = runDump(nil, "--port", "17237", "--port", "5", file); err != nil || strings.Count(out, "\n") != 20 {
+	if out, _, err = runDump(nil, "--port", "17237", "--port", "5", file); err != nil ||
+		strings.Count(out, "\n") != 20 {
 		t.Errorf("--port: %v\n%s", err, out)
 	}
 	if out, _, err = runDump(nil, "--port", "5", file); err != nil || out != "" {

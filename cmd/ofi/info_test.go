@@ -10,7 +10,7 @@ import (
 	"gofabric/core"
 )
 
-// runFi runs a command line over a fake library that keeps the query.
+// runFi runs a command line over a fake library, and returns the query that the library received.
 func runFi(t *testing.T, infos []*core.Info, refused []core.Refusal, fail error, args ...string) (out string, q core.Query, err error) {
 	t.Helper()
 	var b bytes.Buffer
@@ -58,10 +58,12 @@ func TestInfoFlags(t *testing.T) {
 		h.Fabric.Name != "10.0.0.0/24" || h.Domain.MRMode&core.MRModeBasic != 0 || h.Domain.MRMode&core.MRModeLocal == 0 {
 		t.Errorf("%v, %+v, %v", err, q, h)
 	}
-	if _, q, _ := runFi(t, nil, nil, nil, "info", "-s", "eth0addr"); q.Flags != core.InfoSource || q.Node != "eth0addr" {
+	if _, q, _ := runFi(t, nil, nil, nil, "info", "-s", "eth0addr"); q.Flags != core.InfoSource ||
+		q.Node != "eth0addr" {
 		t.Errorf("%+v", q)
 	}
-	if out, q, _ := runFi(t, []*core.Info{sample()}, nil, nil, "info", "-l"); q.Flags != core.InfoProvAttrOnly || out != "tcp:\n    version: 206.0\n" {
+	if out, q, _ := runFi(t, []*core.Info{sample()}, nil, nil, "info", "-l"); q.Flags != core.InfoProvAttrOnly ||
+		out != "tcp:\n    version: 206.0\n" {
 		t.Errorf("%+v\n%s", q, out)
 	}
 	for _, bad := range [][]string{{"-c", "FI_ZORK"}, {"-m", "x"}, {"-t", "x"}, {"-a", "x"}, {"extra"}, {"--zork"}} {
@@ -116,11 +118,12 @@ func TestStrerror(t *testing.T) {
 	if out, _, _ := runFi(t, nil, nil, nil, "strerror", "1", "2"); out != "1 FI_EPERM: Operation not permitted\n2 FI_ENOENT: No such file or directory\n" {
 		t.Error(out)
 	}
-	if out, _, err := runFi(t, nil, nil, nil, "strerror", "--json", "61"); err != nil || !strings.Contains(out, `"name": "FI_ENODATA"`) {
+	if out, _, err := runFi(t, nil, nil, nil, "strerror", "--json", "61"); err != nil ||
+		!strings.Contains(out, `"name": "FI_ENODATA"`) {
 		t.Errorf("%v\n%s", err, out)
 	}
 	if _, _, err := runFi(t, nil, nil, nil, "strerror"); err == nil {
-		t.Error("no argument was accepted")
+		t.Error("strerror without an argument was accepted")
 	}
 	if _, _, err := runFi(t, nil, nil, nil, "strerror", "zork"); !errors.Is(err, core.ErrInval) {
 		t.Error(err)
@@ -129,7 +132,8 @@ func TestStrerror(t *testing.T) {
 
 func TestEnv(t *testing.T) {
 	out, _, err := runFi(t, nil, nil, nil, "env", "-g", "provider")
-	if err != nil || !strings.HasPrefix(out, "# FI_PROVIDER: String\n# Use only") || !strings.Contains(out, "FI_PROVIDER=\"tcp udp\"\n") || strings.Count(out, "\n\n") != 1 {
+	if err != nil || !strings.HasPrefix(out, "# FI_PROVIDER: String\n# Use only") ||
+		!strings.Contains(out, "FI_PROVIDER=\"tcp udp\"\n") || strings.Count(out, "\n\n") != 1 {
 		t.Errorf("%v\n%s", err, out)
 	}
 	if same, _, _ := runFi(t, nil, nil, nil, "info", "-g", "provider"); same != out {
@@ -137,7 +141,8 @@ func TestEnv(t *testing.T) {
 	}
 	out, _, _ = runFi(t, nil, nil, nil, "env", "--json")
 	var rows []map[string]string
-	if err := json.Unmarshal([]byte(out), &rows); err != nil || len(rows) < 4 || rows[1]["value"] != "tcp udp" || rows[1]["from"] != "environment" {
+	if err := json.Unmarshal([]byte(out), &rows); err != nil || len(rows) < 4 || rows[1]["value"] != "tcp udp" ||
+		rows[1]["from"] != "environment" {
 		t.Errorf("%v\n%s", err, out)
 	}
 }

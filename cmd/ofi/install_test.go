@@ -13,7 +13,7 @@ import (
 	"gofabric/test/program"
 )
 
-// install runs packaging/install with programs that are built.
+// install runs packaging/install with the given programs.
 func install(built string, env ...string) (string, error) {
 	cmd := exec.Command("../../packaging/install")
 	cmd.Env = append(os.Environ(), append(env, "BIN="+built)...)
@@ -21,7 +21,8 @@ func install(built string, env ...string) (string, error) {
 	return string(out), err
 }
 
-// TestInstall: what packaging/install installs works, twice over, and it leaves the tools of others alone.
+// TestInstall: programs that packaging/install installs work, also after a second run. It leaves other tools of the
+// same names alone.
 func TestInstall(t *testing.T) {
 	t.Parallel()
 	need.Programs(t, "coreutils", "sh", "readlink")
@@ -43,16 +44,18 @@ func TestInstall(t *testing.T) {
 	}
 	for _, name := range []string{"ofi", "fabricd"} {
 		for _, file := range []string{"bash-completion/completions/" + name, "zsh/site-functions/_" + name, "fish/vendor_completions.d/" + name + ".fish"} {
-			if text, err := os.ReadFile(filepath.Join(prefix, "share", file)); err != nil || !strings.Contains(string(text), "completion") || !strings.Contains(string(text), " for "+name) {
+			if text, err := os.ReadFile(filepath.Join(prefix, "share", file)); err != nil ||
+				!strings.Contains(string(text), "completion") || !strings.Contains(string(text), " for "+name) {
 				t.Errorf("%s: %v", file, err)
 			}
 		}
 	}
-	// For a package, links point to where it will be unpacked.
+	// The links of a package point to the place where it will be unpacked.
 	if out, err := install(built, "PREFIX=/usr", "DESTDIR="+filepath.Join(dir, "package")); err != nil {
 		t.Errorf("%v\n%s", err, out)
 	}
-	if to, err := os.Readlink(filepath.Join(dir, "package/usr/lib/gofabric/bin/fi_info")); err != nil || to != "/usr/bin/ofi" {
+	if to, err := os.Readlink(filepath.Join(dir, "package/usr/lib/gofabric/bin/fi_info")); err != nil ||
+		to != "/usr/bin/ofi" {
 		t.Errorf("the link of a package leads to %q, %v", to, err)
 	}
 	theirs, second := filepath.Join(dir, "theirs"), filepath.Join(dir, "second")
@@ -68,14 +71,15 @@ func TestInstall(t *testing.T) {
 			t.Fatal(err)
 		}
 		before, _ := os.Lstat(tool)
-		if out, err := install(built, "PREFIX="+second, "LINKDIR="+theirs); err == nil || !strings.Contains(out, tool+" is not ours") {
+		if out, err := install(built, "PREFIX="+second, "LINKDIR="+theirs); err == nil ||
+			!strings.Contains(out, tool+" is not ours") {
 			t.Errorf("%v\n%s", err, out)
 		}
 		if after, err := os.Lstat(tool); err != nil || !os.SameFile(before, after) {
 			t.Errorf("%s was replaced: %v", tool, err)
 		}
 		if _, err := os.Lstat(second); err == nil {
-			t.Error("something was installed")
+			t.Error("programs were installed after a refusal")
 		}
 		if err := os.Remove(tool); err != nil {
 			t.Fatal(err)

@@ -22,9 +22,9 @@ import (
 	"gofabric/test/program"
 )
 
-// This file runs the program under the names of native's tools, beside Debian's.
+// The tests in this file run the program under the names of native's tools, and compare it with Debian's tools.
 
-// twins are a native tool and ours under its name.
+// twins are a native tool, and our program under its name.
 type twins struct {
 	name, native, ours string
 	env                []string
@@ -44,7 +44,7 @@ func newTwins(t *testing.T, name string, env ...string) twins {
 	return twins{name, native, link, env}
 }
 
-// ending is what a program printed, and its exit code.
+// ending is the output of a program, and its exit code.
 type ending struct {
 	out, err string
 	code     int
@@ -52,7 +52,7 @@ type ending struct {
 
 func (e ending) String() string { return fmt.Sprintf("exit code %d\n%s%s", e.code, e.out, e.err) }
 
-// command is one of the two, called by its bare name.
+// command returns one of the two programs, called by its bare name.
 func (w twins) command(ctx context.Context, path string, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, path, args...)
 	cmd.Args[0] = w.name
@@ -74,13 +74,13 @@ func (w twins) run(t *testing.T, path string, args ...string) ending {
 	return ending{out.String(), errOut.String(), cmd.ProcessState.ExitCode()}
 }
 
-// both runs both with the same arguments.
+// both runs both programs with the same arguments.
 func (w twins) both(t *testing.T, args ...string) (native, ours ending) {
 	t.Helper()
 	return w.run(t, w.native, args...), w.run(t, w.ours, args...)
 }
 
-// same wants the two to do the same, after clean has removed what may differ.
+// same checks that the two programs do the same, after clean has removed permitted differences.
 func (w twins) same(t *testing.T, clean func(string) string, args ...string) {
 	t.Helper()
 	native, ours := w.both(t, args...)
@@ -104,13 +104,13 @@ func TestLinkedStrerror(t *testing.T) {
 	}
 	for _, n := range []core.Errno{1, 22, 61, 90, 98, 104, 110, 111, 125, 129, 133, 256, 258, 259, 260, 261, 262, 263, 264, 265, 266, 267, 268, 269} {
 		if native := w.run(t, w.native, fmt.Sprint(int(n))); native.out != n.Error()+"\n" {
-			t.Errorf("%d is natively %q, ours %q", n, native.out, n)
+			t.Errorf("%d is %q in native, %q here", n, native.out, n)
 		}
 	}
 }
 
-// newer removes what later versions say in addition: the text of an error, the versions of providers, options that
-// Debian's version lacks.
+// newer removes additions of later versions: the text of an error, the versions of providers, options that Debian's
+// version lacks.
 func newer(s string) string {
 	for _, r := range [][2]string{
 		{`(?m)^(fi_getinfo: -\d+) \(.*\)$`, "$1"},
@@ -139,7 +139,7 @@ func TestLinkedInfo(t *testing.T) {
 	}
 }
 
-// TestLinkedInfoForm compares the form of what has other contents natively.
+// TestLinkedInfoForm compares the form of output whose contents differ from native's.
 func TestLinkedInfoForm(t *testing.T) {
 	t.Parallel()
 	w := newTwins(t, "fi_info", "FI_UNIVERSE_SIZE=77", "FI_LOG_PROV=tcp udp")
@@ -154,7 +154,7 @@ func TestLinkedInfoForm(t *testing.T) {
 		"-v -l":     `(---\nfi_info:\n(    .*\n)+)+`,
 	} {
 		native, ours := w.both(t, strings.Fields(args)...)
-		native.out = strings.ReplaceAll(native.out, "\x00", "") // it prints one for a quotation mark that is not needed
+		native.out = strings.ReplaceAll(native.out, "\x00", "") // native prints a zero byte in place of an absent quotation mark
 		for whose, e := range map[string]ending{"natively": native, "ours": ours} {
 			if !regexp.MustCompile(`^`+form+`$`).MatchString(e.out) || e.err != "" || e.code != 0 {
 				t.Errorf("fi_info %s, %s: %v", args, whose, e)
@@ -175,8 +175,8 @@ func TestLinkedInfoForm(t *testing.T) {
 	}
 }
 
-// TestLinkedInfoVerbose: both have the same attributes, at the same places and in the same order, but for those
-// that one of the versions does not know.
+// TestLinkedInfoVerbose: both programs print the same attributes, at the same places and in the same order.
+// Attributes that only one of the versions has are left out.
 func TestLinkedInfoVerbose(t *testing.T) {
 	t.Parallel()
 	w := newTwins(t, "fi_info")
@@ -191,13 +191,14 @@ func TestLinkedInfoVerbose(t *testing.T) {
 			}
 			return l
 		}
-		if x, y := common(a, b), common(b, a); !slices.Equal(x, y) || len(x) < 60 || len(x) < len(a)-6 || !strings.HasPrefix(ours.out, "---\nfi_info:\n    caps: [ FI_MSG, ") {
+		if x, y := common(a, b), common(b, a); !slices.Equal(x, y) || len(x) < 60 || len(x) < len(a)-6 ||
+			!strings.HasPrefix(ours.out, "---\nfi_info:\n    caps: [ FI_MSG, ") {
 			t.Errorf("%s: natively %q\nours %q\n%s", line, a, b, ours.out)
 		}
 	}
 }
 
-// attributeNames are the names of attributes, with their places, of the first info.
+// attributeNames returns the names of the attributes of the first info, with their places.
 func attributeNames(text string) (l []string) {
 	text, _, _ = strings.Cut(strings.TrimPrefix(text, "---\n"), "---\n")
 	section := ""
@@ -217,7 +218,7 @@ func TestLinkedPingpongOptions(t *testing.T) {
 	for _, line := range []string{"-h", "--help", "-x", "-cx", "-p", "-e foo", "-I 3 -e foo -x"} {
 		w.same(t, newer, strings.Fields(line)...)
 	}
-	// Errors have the same code, and a text that is ours.
+	// Errors have native's exit code, and a text of our own.
 	port := program.FreePort(t)
 	for _, line := range []string{"-p tcp -e msg -P " + port + " 127.0.0.1", "-p tcp -e msg -6 -P " + port + " ::1", "-p tcp no.such.host.invalid"} {
 		native, ours := w.both(t, strings.Fields(line)...)
@@ -225,7 +226,7 @@ func TestLinkedPingpongOptions(t *testing.T) {
 			t.Errorf("%s: natively %v\nours: %v", line, native, ours)
 		}
 	}
-	// Native tells of these, and goes on with other numbers.
+	// Native reports these arguments, and continues with other numbers.
 	for arg, want := range map[string]string{"-I x": "Invalid argument", "-I -3": "Numerical result out of range", "-S 3x": "Invalid argument", "-S 99999999999999999999": "Numerical result out of range",
 		"-B 99999": "Numerical result out of range", "-P 0x10": "Invalid argument"} {
 		args := strings.Fields(arg)
@@ -237,15 +238,17 @@ func TestLinkedPingpongOptions(t *testing.T) {
 			t.Errorf("%s: %v", arg, ours)
 		}
 	}
-	// Without an endpoint to offer, native waits for a client all the same.
+	// Native waits for a client even if it has no endpoint to offer.
 	for _, args := range [][]string{{"-p", "nope"}, {"-p", "tcp", "-e", "dgram"}, {"-p", "tcp", "-e", "msg", "-d", "nope"}, {"-p", "tcp", "-e", "msg", "-f", "nope"}} {
-		if ours := w.run(t, w.ours, args...); ours.code != int(core.ErrNoData) || !strings.HasPrefix(ours.err, "[error] ") {
+		if ours := w.run(t, w.ours, args...); ours.code != int(core.ErrNoData) ||
+			!strings.HasPrefix(ours.err, "[error] ") {
 			t.Errorf("%s: %v", args, ours)
 		}
 	}
 }
 
-// TestLinkedPingpong: either end may be native's; both ends print the same table in the same form, and end well.
+// TestLinkedPingpong: either end may be native's. Both ends print the same table in the same form, and end without
+// an error.
 func TestLinkedPingpong(t *testing.T) {
 	t.Parallel()
 	w := newTwins(t, "fi_pingpong")
@@ -257,7 +260,7 @@ func TestLinkedPingpong(t *testing.T) {
 		{"-p tcp;ofi_rxm -e rdm -m tagged -c", "10", all},
 		{"-p udp -e dgram -I 5", "5", "64 256 1k"},
 	}
-	if need.Many() { // each takes a native program seconds to start
+	if need.Many() { // a native program takes seconds to start
 		runs = append(runs, []run{
 			{"-p tcp -e msg", "10", all},
 			{"-p tcp -e msg -S all -I 2", "2", ""},
@@ -277,7 +280,7 @@ func TestLinkedPingpong(t *testing.T) {
 	}
 }
 
-// play runs a server and a client. Its port is its own (-B, -P).
+// play runs a server and a client, with a port of their own (-B, -P).
 func (w twins) play(t *testing.T, ends [2]string, options, count string, sizes []string) {
 	port, args := program.FreePort(t), strings.Fields(options)
 	var out, errOut bytes.Buffer
@@ -297,7 +300,7 @@ func (w twins) play(t *testing.T, ends [2]string, options, count string, sizes [
 		rows := strings.Split(strings.TrimSuffix(table, "\n"), "\n")
 		if count == "" {
 			if table != "" {
-				t.Errorf("of no iterations: %q", table)
+				t.Errorf("a table without iterations: %q", table)
 			}
 			continue
 		}
@@ -315,13 +318,14 @@ func (w twins) play(t *testing.T, ends [2]string, options, count string, sizes [
 		if all := len(sizes) == 0; !all && !slices.Equal(got, sizes) || all && len(got) < 40 {
 			t.Errorf("sizes %q, want %q", got, sizes)
 		}
-		if verbose := slices.Contains(args, "-v"); i == 1 && (verbose != strings.Contains(client.err, "[debug] ") || !verbose && client.err != "") {
+		if verbose := slices.Contains(args, "-v"); i == 1 &&
+			(verbose != strings.Contains(client.err, "[debug] ") || !verbose && client.err != "") {
 			t.Errorf("on standard error: %s", client.err)
 		}
 	}
 }
 
-// TestLinkedNames: only the three names change what the program is.
+// TestLinkedNames: the program behaves as another one under the three names only.
 func TestLinkedNames(t *testing.T) {
 	for name, want := range map[string]bool{"fi_info": true, "/opt/bin/fi_pingpong": true, "./fi_strerror": true, "fi_info.exe": true, "ofi": false, "/usr/bin/ofi": false, "fi": false, "fi_info2": false, "": false} {
 		if got := linked(name) != nil; got != want {
@@ -330,14 +334,15 @@ func TestLinkedNames(t *testing.T) {
 	}
 }
 
-// TestVersion: ofi version, ofi --version and ofi info --version say of which version they are.
+// TestVersion: ofi version, ofi --version and ofi info --version print the version.
 func TestVersion(t *testing.T) {
 	for _, args := range [][]string{{"version"}, {"--version"}} {
 		if out, _, err := runFi(t, nil, nil, nil, args...); err != nil || out != version.Text("ofi") {
 			t.Errorf("%s: %v, %q", args, err, out)
 		}
 	}
-	if out, _, err := runFi(t, nil, nil, nil, "info", "--version"); err != nil || out != "ofi: "+version.String()+"\nlibfabric: "+version.Library()+"\nlibfabric api: 2.6\n" {
+	if out, _, err := runFi(t, nil, nil, nil, "info", "--version"); err != nil ||
+		out != "ofi: "+version.String()+"\nlibfabric: "+version.Library()+"\nlibfabric api: 2.6\n" {
 		t.Errorf("info --version: %v, %q", err, out)
 	}
 }

@@ -14,7 +14,7 @@ import (
 	"gofabric/core"
 )
 
-// parsePingpong returns what a command line means.
+// parsePingpong returns the configuration for a command line.
 func parsePingpong(args ...string) (pingpong.Config, error) {
 	f := &pingpongFlags{}
 	cmd := &cobra.Command{Use: "pingpong"}
@@ -36,7 +36,8 @@ func TestPingpongFlags(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 	got, err = parsePingpong()
-	if err != nil || got.Type != core.EPTypeDgram || got.Iterations != 10 || got.Size != pingpong.UnsetSize || got.Timeout != time.Minute || got.Tagged || got.Check {
+	if err != nil || got.Type != core.EPTypeDgram || got.Iterations != 10 || got.Size != pingpong.UnsetSize ||
+		got.Timeout != time.Minute || got.Tagged || got.Check {
 		t.Errorf("defaults: %+v, %v", got, err)
 	}
 	if got, err = parsePingpong("-S", "0"); err != nil || got.Size != 0 {
@@ -60,7 +61,8 @@ func TestPingpongJSON(t *testing.T) {
 	if err := json.Unmarshal(out.Bytes(), &doc); err != nil {
 		t.Fatal(err)
 	}
-	if doc.Role != "client" || doc.Endpoint != "msg" || doc.Error != "it broke" || len(doc.Results) != 1 || doc.Results[0].Total != 1280 || doc.Results[0].USecPerXfer != 50 {
+	if doc.Role != "client" || doc.Endpoint != "msg" || doc.Error != "it broke" || len(doc.Results) != 1 ||
+		doc.Results[0].Total != 1280 || doc.Results[0].USecPerXfer != 50 {
 		t.Errorf("%s", &out)
 	}
 }

@@ -92,7 +92,7 @@ func TestBurstTakesTime(t *testing.T) {
 		away := prog.Batch().Away()
 		prog.Unlock()
 		if round > 0 && (within == 0 || !waits) || away { // the first message of the first burst leaves alone
-			t.Fatalf("burst %d: %d times sent before a pass, the last message waits: %v, the application is thought to stay away: %v; want some, true, false", round, within, waits, away)
+			t.Fatalf("burst %d: %d sends before a pass, the last message waits: %v, batch takes the application for away: %v; want some, true, false", round, within, waits, away)
 		}
 		received(count)
 	}

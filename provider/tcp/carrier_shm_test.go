@@ -205,7 +205,7 @@ func TestShmSleeps(t *testing.T) {
 }
 
 // TestShmAway sends to an end that makes no call after its posts. Its domain's goroutine receives all messages,
-// also more than fit into the memory.
+// also those that exceed the room in the memory.
 func TestShmAway(t *testing.T) {
 	const size, n = 200_000, 20
 	c := newShared(t)
@@ -222,7 +222,9 @@ func TestShmAway(t *testing.T) {
 	must(t, c.sleepy(0, n, rand.New(rand.NewPCG(1, 1))))
 	es := make([]core.CQEntry, n)
 	got := 0
-	eventually(t, c.d[1].drv.prog, "all has come", func() bool { return c.streams1(1).conn.MsgsIn >= base+n })
+	eventually(t, c.d[1].drv.prog, "the goroutine receives all messages", func() bool {
+		return c.streams1(1).conn.MsgsIn >= base+n
+	})
 	for got < n {
 		k, err := c.ep[1].q.Read(es)
 		must(t, err)
@@ -254,7 +256,7 @@ func TestShmFallsAsleep(t *testing.T) {
 			before := s.conn.MsgsIn
 			must(t, c.ep[0].Inject(buf, c.to[0]))
 			for range 3 {
-				c.ep[0].q.Read(nil) // it is written
+				c.ep[0].q.Read(nil) // transmits the message
 			}
 			if n, err := s.shm().Unread(); n == 0 || err != nil {
 				t.Fatal("nothing was written: ", err)
@@ -295,7 +297,7 @@ func TestShmFallsAsleepFull(t *testing.T) {
 			idle = c.streams1(1).shm().Empty()
 			c.d[1].drv.prog.Unlock()
 			if time.Now().After(end) {
-				t.Fatal("what there was room for is not taken")
+				t.Fatal("the end does not receive the data that it had room for")
 			}
 		}
 		e.Lock()
@@ -353,7 +355,9 @@ func TestShmPeerGone(t *testing.T) {
 			other := c.streams1(1)
 			netx.Shutdown(other.carrier.socket(), syscall.SHUT_RDWR)
 			if how != "polls" {
-				eventually(t, s.prog, "the end is noticed", func() bool { return s.conn.State() == engine.Closed })
+				eventually(t, s.prog, "the stream notices that its peer has closed", func() bool {
+					return s.conn.State() == engine.Closed
+				})
 			}
 			for end, gone := time.Now().Add(bound), false; !gone; {
 				c.ep[0].q.Read(make([]core.CQEntry, 1))
@@ -362,7 +366,7 @@ func TestShmPeerGone(t *testing.T) {
 				s.prog.Unlock()
 				if time.Now().After(end) {
 					c.d[1].drv.prog.Unlock()
-					t.Fatal("who polls does not notice the end")
+					t.Fatal("the polling end does not notice that its peer has closed")
 				}
 			}
 			c.d[1].drv.prog.Unlock()
@@ -407,7 +411,7 @@ func TestShmBroken(t *testing.T) {
 				gone = s.conn.State() == engine.Closed
 				s.prog.Unlock()
 				if time.Now().After(end) {
-					t.Error("who polls does not notice")
+					t.Error("the polling end does not notice the invalid data")
 				}
 			}
 			c.d[1].drv.prog.Unlock()

@@ -91,7 +91,7 @@ func TestCarriers(t *testing.T) {
 			data[i] = byte(rnd.Uint32())
 		}
 		if _, more, errno := b.receive(nil, make([]byte, 10)); errno != syscall.EAGAIN || more {
-			t.Fatalf("%v: nothing has come: %v, %v", b, more, errno)
+			t.Fatalf("%v: receive before any send: more %v, %v; want EAGAIN", b, more, errno)
 		}
 		var got []byte
 		sent, full := 0, 0
@@ -109,7 +109,7 @@ func TestCarriers(t *testing.T) {
 				t.Fatalf("%v: %v", b, errno)
 			}
 			if whole := n == len(target)+len(head); whole && !more {
-				t.Fatalf("%v: all %d bytes came, and there is no more", b, n)
+				t.Fatalf("%v: received all %d bytes that fit, but more is false", b, n)
 			}
 			direct := min(n, len(target))
 			got = append(append(got, target[:direct]...), head[:n-direct]...)
@@ -141,24 +141,24 @@ func TestCarriers(t *testing.T) {
 			}
 		}
 		if full == 0 {
-			t.Errorf("%v: there was always room", a)
+			t.Errorf("%v: the carrier was never full", a)
 		}
 		if d := a.delivery(); d.err != nil {
 			t.Errorf("%v: %v", a, d.err)
 		}
 		a.close(false)
 		for receive() {
-			b.ready(true, false) // the doorbells, and the end
+			b.ready(true, false) // receive the doorbells, and then the end of the stream
 		}
 		if !bytes.Equal(got, data) {
-			t.Errorf("%v: %d bytes of %d came, or others", b, len(got), len(data))
+			t.Errorf("%v: received %d bytes of %d, or different ones", b, len(got), len(data))
 		}
 		errno := syscall.Errno(0)
 		for errno == 0 {
 			_, errno = b.transmit(data[:1000], nil)
 		}
 		if errno != syscall.EPIPE && errno != syscall.ECONNRESET {
-			t.Errorf("%v: to an end that has gone: %v", b, errno)
+			t.Errorf("%v: transmit to a closed end: %v", b, errno)
 		}
 		b.close(true)
 	})

@@ -43,7 +43,7 @@ func TestClassOfAccepted(t *testing.T) {
 		must(t, opened.BindCQ(q, core.BindTransmit|core.BindRecv))
 		must(t, opened.Accept(nil))
 		ep.prog.Lock() // the connection may end at any time
-		wantClass(t, "what was accepted", int(ep.st.carrier.socket()), class)
+		wantClass(t, "an accepted connection", int(ep.st.carrier.socket()), class)
 		ep.prog.Unlock()
 		c.Close()
 		must(t, opened.Close())

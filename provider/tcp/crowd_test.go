@@ -29,7 +29,9 @@ func TestManyRequests(t *testing.T) {
 		_, err := conns[i].Write(wire.AppendCM(nil, wire.CMConnReq, nil))
 		must(t, err)
 	}
-	eventually(t, p.prog, "as many requests as there may be", func() bool { return p.told >= requestsMax && p.told < peers && p.l.pending.n == 0 })
+	eventually(t, p.prog, "the endpoint holds the maximum of requests", func() bool {
+		return p.told >= requestsMax && p.told < peers && p.l.pending.n == 0
+	})
 	quiet(t, p.prog)
 	for range peers {
 		var ev core.EQEvent

@@ -45,7 +45,7 @@ func TestNoDescriptors(t *testing.T) {
 	_, err = ep.v.Insert([]core.Addr{core.IPAddr(netip.MustParseAddrPort(nobody.Addr().String()))}, fi, 0)
 	must(t, err)
 
-	ep.drv.d.prog.Lock() // so that nothing is accepted before the descriptors are gone
+	ep.drv.d.prog.Lock() // nothing is accepted before the descriptors are used up
 	l.spare.Close()
 	l.spare = nil
 	raw(t, l.local)
@@ -81,7 +81,7 @@ func TestSilentWithoutDescriptors(t *testing.T) {
 	l := ep.drv.Listener().(*domainListener)
 	silent := []*net.TCPConn{raw(t, l.local), raw(t, l.local)}
 	eventually(t, ep.drv.d.prog, "both are accepted", func() bool { return l.pending.n == 2 })
-	ep.drv.d.prog.Lock() // so that nothing is accepted before the descriptors are gone
+	ep.drv.d.prog.Lock() // nothing is accepted before the descriptors are used up
 	c := raw(t, l.local)
 	_, err := c.Write(request(7))
 	must(t, err)

@@ -14,7 +14,7 @@ func TestDrainedClosed(t *testing.T) {
 	c := newCouple(t, map[string]string{"FI_TCP_LOCAL_SOCKETS": "0"})
 	must(t, c.ep[1].Recv(make([]byte, 8), 0, core.AddrUnspec, 1))
 	must(t, c.ep[0].Inject(make([]byte, 8), c.to[0]))
-	c.wait("the message", func() bool { return c.read(1) == 1 })
+	c.wait("the message arrives", func() bool { return c.read(1) == 1 })
 	ep := c.ep[0]
 	ep.drv.d.prog.Lock()
 	ep.drv.BeginDrain() // from here on it receives nothing

@@ -22,7 +22,7 @@ func TestDribble(t *testing.T) {
 	buf := make([]byte, 8)
 	must(t, ep.Recv(buf, 0, core.AddrUnspec, 1))
 	c := raw(t, l.local)
-	eventually(t, ep.drv.d.prog, "it is accepted", func() bool { return l.pending.n == 1 })
+	eventually(t, ep.drv.d.prog, "the connection is accepted", func() bool { return l.pending.n == 1 })
 	ep.drv.d.prog.Lock()
 	s := l.pending.victim().s
 	ep.drv.d.prog.Unlock()
@@ -41,9 +41,9 @@ func TestDribble(t *testing.T) {
 	none, all := func(int) int { return 0 }, func(i int) int { return i + 1 }
 	req := request(7)
 	const head = wire.CMHeaderLen
-	say("the request's first byte is looked at", req[:1], head-1, none)
-	say("the next ones wait", req[1:head-1], head-1, all)
-	say("the head is complete", req[head-1:head], len(req)-head, none)
+	say("the first byte of the request is examined", req[:1], head-1, none)
+	say("the other bytes of the header wait", req[1:head-1], head-1, all)
+	say("the header is complete", req[head-1:head], len(req)-head, none)
 	_, err := c.Write(req[wire.CMHeaderLen:])
 	must(t, err)
 	answered(t, c)
@@ -53,19 +53,19 @@ func TestDribble(t *testing.T) {
 	msg := wire.Header{Op: wire.OpMsg}
 	msg.SetPayload(8)
 	b := append(msg.Append(nil, wire.Little), "12345678"...)
-	say("the message's first byte is looked at", b[:1], wire.BaseLen-1, none)
-	say("the next ones wait", b[1:wire.BaseLen-1], wire.BaseLen-1, all)
+	say("the first byte of the message is examined", b[:1], wire.BaseLen-1, none)
+	say("the other bytes of the header wait", b[1:wire.BaseLen-1], wire.BaseLen-1, all)
 	_, err = c.Write(b[wire.BaseLen-1:])
 	must(t, err)
 	var e [1]core.CQEntry
-	wait.Until(t, "the message comes", func() bool {
+	wait.Until(t, "the message arrives", func() bool {
 		n, _ := ep.q.Read(e[:])
 		return n == 1
 	})
 	if string(buf) != "12345678" {
 		t.Errorf("%q", buf)
 	}
-	eventually(t, ep.drv.d.prog, "the socket waits for any byte then", func() bool {
+	eventually(t, ep.drv.d.prog, "the socket becomes readable with any byte again", func() bool {
 		n, err := unix.GetsockoptInt(int(s.carrier.socket()), unix.SOL_SOCKET, unix.SO_RCVLOWAT)
 		return err == nil && n == 1
 	})

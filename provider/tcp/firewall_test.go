@@ -43,13 +43,13 @@ func TestFirewall(t *testing.T) {
 	duo.Check(t, duo.Post(func() error { return a.EP.Send(buf, 0, a.Peer, 2) }, a, b))
 	duo.Check(t, duo.Until(a, b, 1, 1))
 	duo.Check(t, a.EP.Recv(in, 0, core.AddrUnspec, 3))
-	// Over the connection that a has opened.
+	// Over the connection that a opened.
 	duo.Check(t, duo.Post(func() error { return b.EP.Send(buf, 0, b.Peer, 4) }, a, b))
 	duo.Check(t, duo.Until(a, b, 1, 1))
 
 	d, ok := a.EP.Driver().(interface{ Disconnect(core.FIAddr) error })
 	if !ok {
-		t.Fatal("no way to disconnect")
+		t.Fatal("the driver has no call to disconnect")
 	}
 	duo.Check(t, d.Disconnect(a.Peer))
 	wait.Until(t, "sends to a peer behind a firewall are refused", func() bool {

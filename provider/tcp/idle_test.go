@@ -175,7 +175,7 @@ func TestResetWhileDeciding(t *testing.T) {
 	c := raw(t, p.l.local)
 	_, err = c.Write(append(wire.AppendCM(nil, wire.CMConnReq, nil), 1, 2, 3)) // with data that must not be read yet
 	must(t, err)
-	eventually(t, p.prog, "the request is told", func() bool {
+	eventually(t, p.prog, "the request is reported", func() bool {
 		for r := range p.reqs {
 			return r.told
 		}
@@ -239,7 +239,8 @@ func TestPools(t *testing.T) {
 		}
 	}
 	if p := d.drv.Pool(); p.OutChunks != 0 || p.OutTx != 0 || p.OutRx != 0 || p.OutUnexp != 0 {
-		t.Errorf("not given back: %d chunks, %d transmits, %d receives, %d unexpected messages", p.OutChunks, p.OutTx, p.OutRx, p.OutUnexp)
+		t.Errorf("not given back: %d chunks, %d transmits, %d receives, %d unexpected messages",
+			p.OutChunks, p.OutTx, p.OutRx, p.OutUnexp)
 	}
 	must(t, d.Close())
 	must(t, f.Close())

@@ -26,15 +26,15 @@ func TestRetransmitMin(t *testing.T) {
 		must(t, configure(fd, d.drv.s, 0, local, peer))
 		us, err := unix.GetsockoptInt(int(fd), unix.IPPROTO_TCP, unix.TCP_RTO_MIN_US)
 		if err == syscall.ENOPROTOOPT {
-			t.Skip("this kernel has no such option: it is Linux 6.16's")
+			t.Skip("the kernel lacks TCP_RTO_MIN_US, an option of Linux 6.16")
 		}
 		must(t, err)
 		return time.Duration(us) * time.Microsecond
 	}
 	if got := least(host, other); got != retransmitMin {
-		t.Errorf("what is lost is sent again after %v, not after %v", got, retransmitMin)
+		t.Errorf("the minimum retransmission time-out is %v, want %v", got, retransmitMin)
 	}
 	if got := least(lo, lo); got == retransmitMin {
-		t.Errorf("on loopback what is lost is sent again after %v", got)
+		t.Errorf("on loopback the minimum retransmission time-out is %v, want the system's", got)
 	}
 }

@@ -16,8 +16,8 @@ import (
 	"gofabric/core"
 )
 
-// late prepares two endpoints: the second has sent "moved" over TCP, and the first, which has connected, does not
-// receive it, because messages without room stand before it. It returns the number of those.
+// late prepares two endpoints. The second has sent "moved" over TCP. The first, which opened the connection, does
+// not receive it, because messages without room stand before it. late returns the number of those messages.
 func late(t *testing.T) (c *couple, n int) {
 	c = newCouple(t, map[string]string{"FI_TCP_UNEXP_BYTES": "4096"})
 	in := make([]byte, 8)
@@ -25,10 +25,10 @@ func late(t *testing.T) (c *couple, n int) {
 	for range moveAfter - 1 {
 		must(t, c.ep[1].Recv(in, 0, core.AddrUnspec, 1))
 		must(t, c.ep[0].Inject(make([]byte, 8), c.to[0]))
-		c.wait("a message", func() bool { return c.read(1) == 1 })
+		c.wait("a message arrives", func() bool { return c.read(1) == 1 })
 	}
 	if c.state(0) != moveMay {
-		t.Fatal("the side that connected may not offer")
+		t.Fatal("the side that opened the connection may not make an offer")
 	}
 	c.d[0].drv.prog.Lock() // all of them stand before the answer to the offer: none is read before "moved" has left
 	for n = 0; n < 60; n++ {
@@ -36,11 +36,11 @@ func late(t *testing.T) (c *couple, n int) {
 	}
 	for end := time.Now().Add(bound); c.queued(1) > 0; c.ep[1].q.Read(nil) {
 		if time.Now().After(end) {
-			t.Fatal("never: all has left")
+			t.Fatal("never: the queue of messages becomes empty")
 		}
 	}
 	c.d[0].drv.prog.Unlock()
-	c.wait("the last word over TCP", func() bool { return c.state(1) == moveHeld })
+	c.wait("the second side sends its last message over TCP", func() bool { return c.state(1) == moveHeld })
 	return c, n
 }
 
@@ -125,7 +125,8 @@ func TestMoveClosed(t *testing.T) {
 	c.ep[0].closeAll(t)
 	c.d[0].drv.prog.Lock()
 	if m := c.d[0].drv.bufs.mover; len(m.offers) != 0 || m.listener.Pending() != 0 || len(m.streams) != 0 {
-		t.Errorf("%d offers, %d connections, %d streams are left over", len(m.offers), m.listener.Pending(), len(m.streams))
+		t.Errorf("%d offers, %d connections, %d streams are left over",
+			len(m.offers), m.listener.Pending(), len(m.streams))
 	}
 	c.d[0].drv.prog.Unlock()
 	must(t, c.d[0].Close())
@@ -153,7 +154,7 @@ func TestMoveStarved(t *testing.T) {
 		}
 		c.take(0, n)
 		if stolen {
-			c.wait("it has missed the peer twice", func() bool { return c.missed() > 1 })
+			c.wait("the first side fails twice to accept its peer", func() bool { return c.missed() > 1 })
 			restore()
 		}
 		c.wait("both have moved", func() bool {
@@ -169,7 +170,7 @@ func TestMoveStarved(t *testing.T) {
 		}
 		c.exchange(10, func(int) int { return 64 })
 		if n := c.spares(); n != 0 {
-			t.Errorf("%d descriptors are kept for nobody", n)
+			t.Errorf("%d descriptors are kept though no peer is expected", n)
 		}
 		c.close()
 	}
@@ -212,7 +213,7 @@ func TestNoOffer(t *testing.T) {
 	for _, d := range c.d {
 		d.drv.prog.Lock()
 		if !d.drv.bufs.mover.listen() {
-			t.Fatal("no local socket")
+			t.Fatal("the endpoint does not listen on a local socket")
 		}
 		d.drv.prog.Unlock()
 	}

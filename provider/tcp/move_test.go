@@ -188,8 +188,8 @@ func ownAddress(t *testing.T) string {
 	return ""
 }
 
-// TestMoveBetweenAddresses: ends on one host move whatever addresses of the host they use, and whichever end
-// connects.
+// TestMoveBetweenAddresses: a stream between two ends on one host moves for each pair of the host's addresses, and
+// for each end that opens the connection.
 func TestMoveBetweenAddresses(t *testing.T) {
 	pairs := [][2]string{{"127.0.0.1", "127.0.0.2"}}
 	if own := ownAddress(t); own != "" {
@@ -231,7 +231,7 @@ func TestUninvited(t *testing.T) {
 	for _, d := range c.d {
 		d.drv.prog.Lock()
 		if !d.drv.bufs.mover.listen() {
-			t.Fatal("no local socket")
+			t.Fatal("the endpoint does not listen on a local socket")
 		}
 		name := socketName(d.drv.bufs.mover.name)
 		d.drv.prog.Unlock()
@@ -276,7 +276,9 @@ func TestBadOffers(t *testing.T) {
 	c.exchange(10, func(int) int { return 8 })
 	say(list[0], wire.AppendMoved(nil, false))
 	eventually(t, list[1].prog, "the connection ends", func() bool { return list[1].conn.State() == engine.Closed })
-	eventually(t, list[0].prog, "so it does there", func() bool { return list[0].conn.State() == engine.Closed })
+	eventually(t, list[0].prog, "the connection ends at the other end, too", func() bool {
+		return list[0].conn.State() == engine.Closed
+	})
 	c.ep[0].q.Read(nil)
 }
 
@@ -305,7 +307,8 @@ func TestSingleCopy(t *testing.T) {
 			c.exchange(n, func(int) int { return size })
 			switch sent := count() - before; {
 			case tc.direct && sent > 2*n*200:
-				t.Errorf("%d messages of %d bytes put %d bytes on the sockets, want their announcements only", 2*n, size, sent)
+				t.Errorf("%d messages of %d bytes put %d bytes on the sockets, want their announcements only",
+					2*n, size, sent)
 			case !tc.direct && sent < 2*n*size:
 				t.Errorf("%d messages of %d bytes put only %d bytes on the sockets", 2*n, size, sent)
 			}

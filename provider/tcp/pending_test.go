@@ -26,10 +26,10 @@ func TestPending(t *testing.T) {
 			}
 		}
 		if allowed := s.rateAllows(now); allowed != (recent < s.rate) {
-			t.Fatalf("%d have failed lately, of %d: allowed %v", recent, s.rate, allowed)
+			t.Fatalf("%d connections failed in the period, the rate is %d: allowed %v", recent, s.rate, allowed)
 		}
 		if room := s.room(); room != (len(all) < s.max) {
-			t.Fatalf("%d wait: room %v", len(all), room)
+			t.Fatalf("%d connections are pending: room %v", len(all), room)
 		}
 		if rng.IntN(3) > 0 && s.room() {
 			a := netip.AddrFrom4([4]byte{10, 0, 0, byte(rng.ExpFloat64() * 3)})
@@ -38,7 +38,7 @@ func TestPending(t *testing.T) {
 		}
 		if len(all) == 0 {
 			if s.victim() != nil {
-				t.Fatal("there is a victim")
+				t.Fatal("victim returns a connection though none is pending")
 			}
 			continue
 		}
@@ -50,12 +50,12 @@ func TestPending(t *testing.T) {
 		}
 		v := s.victim()
 		if count[v.source.from] != most {
-			t.Fatalf("the victim's source has %d, another one %d", count[v.source.from], most)
+			t.Fatalf("the victim's source has %d connections, another source has %d", count[v.source.from], most)
 		}
 		for _, x := range all {
 			if x.source == v.source {
 				if x != v {
-					t.Fatal("it is not the oldest")
+					t.Fatal("the victim is not the oldest of its source")
 				}
 				break
 			}
@@ -91,6 +91,6 @@ func TestPendingSource(t *testing.T) {
 	same := func(a, b string) bool { return sourceOf(netip.MustParseAddr(a)) == sourceOf(netip.MustParseAddr(b)) }
 	if !same("2001:db8::1", "2001:db8::ffff:2") || same("2001:db8::1", "2001:db8:0:1::1") || same("10.0.0.1", "10.0.0.2") || !same("::ffff:10.0.0.1", "10.0.0.1") ||
 		!same("fe80::1%1", "fe80::2%1") {
-		t.Error("addresses that count as one and must not, or the other way round")
+		t.Error("two addresses of one source count as two, or two of different sources as one")
 	}
 }

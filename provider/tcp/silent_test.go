@@ -52,20 +52,22 @@ func TestSilentGiveWay(t *testing.T) {
 	for range most {
 		silent = append(silent, raw(t, l.local))
 	}
-	eventually(t, ep.drv.d.prog, "all are accepted", func() bool { return l.pending.n == most })
+	eventually(t, ep.drv.d.prog, "all connections are accepted", func() bool { return l.pending.n == most })
 	c := raw(t, l.local)
 	_, err := c.Write(request(7))
 	must(t, err)
 	answered(t, c)
 	closedByPeer(t, silent[0])
-	eventually(t, ep.drv.d.prog, "one has gone", func() bool { return l.pending.n == most-1 && l.refused == 1 })
+	eventually(t, ep.drv.d.prog, "the oldest connection is closed", func() bool {
+		return l.pending.n == most-1 && l.refused == 1
+	})
 	more := raw(t, l.local)
-	eventually(t, ep.drv.d.prog, "there is room for another one", func() bool { return l.pending.n == most })
+	eventually(t, ep.drv.d.prog, "another connection is accepted", func() bool { return l.pending.n == most })
 	reset(more)
 	for _, c := range silent[1:] {
 		reset(c)
 	}
-	eventually(t, ep.drv.d.prog, "nobody waits", func() bool { return l.pending.n == 0 })
+	eventually(t, ep.drv.d.prog, "no connection is pending", func() bool { return l.pending.n == 0 })
 	ep.closeAll(t)
 	must(t, d.Close())
 	must(t, f.Close())
@@ -85,7 +87,7 @@ func TestSilentBeforePassive(t *testing.T) {
 	for range requestsMax + 10 {
 		raw(t, p.l.local)
 	}
-	eventually(t, p.prog, "all are accepted", func() bool { return p.l.pending.n == requestsMax+10 })
+	eventually(t, p.prog, "all connections are accepted", func() bool { return p.l.pending.n == requestsMax+10 })
 	c := raw(t, p.l.local)
 	_, err = c.Write(wire.AppendCM(nil, wire.CMConnReq, nil))
 	must(t, err)

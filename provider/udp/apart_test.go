@@ -77,14 +77,17 @@ func TestApart(t *testing.T) {
 				if c.want == core.ErrAgain {
 					lost = 0
 				}
-				if s := a.Stats(); s.SentDatagrams != uint64(c.came) || s.SendErrors != lost || a.icmp != c.icmp || s.SentBytes != uint64(min(c.came*seg, len(data))) {
+				if s := a.Stats(); s.SentDatagrams != uint64(c.came) || s.SendErrors != lost || a.icmp != c.icmp ||
+					s.SentBytes != uint64(min(c.came*seg, len(data))) {
 					t.Errorf("%+v, %d ICMP errors", s, a.icmp)
 				}
 				if a.blocked != c.blocked {
 					t.Errorf("blocked %v", a.blocked)
 				}
 				d.prog.Unlock()
-				d.until(t, "what was sent", func() bool { return len(in.got) >= c.came && (mine.writable > 0 || !c.blocked) })
+				d.until(t, "the datagrams that were sent", func() bool {
+					return len(in.got) >= c.came && (mine.writable > 0 || !c.blocked)
+				})
 				var all []byte
 				for _, g := range in.got {
 					all = append(all, g.data...)
@@ -115,7 +118,7 @@ func TestApartManyParts(t *testing.T) {
 				parts = append(parts, p)
 			}
 			must(t, a.send(b.Local(), c.seg, parts...))
-			d.until(t, "the run", func() bool { return len(in.got) >= c.want })
+			d.until(t, "the whole run arrives", func() bool { return len(in.got) >= c.want })
 			var all []byte
 			for _, g := range in.got {
 				all = append(all, g.data...)
@@ -129,7 +132,8 @@ func TestApartManyParts(t *testing.T) {
 			parts = append(parts, []byte("x"))
 		}
 		before := a.counts().SendErrors
-		if err := a.send(b.Local(), netx.IOVMax+1, append(parts, parts...)...); err != core.Err2Big || a.counts().SendErrors != before+2 {
+		if err := a.send(b.Local(), netx.IOVMax+1, append(parts, parts...)...); err != core.Err2Big ||
+			a.counts().SendErrors != before+2 {
 			t.Errorf("%s: one datagram of too many parts: %v, %+v", v, err, a.counts())
 		}
 	}

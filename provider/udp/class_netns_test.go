@@ -38,20 +38,21 @@ func TestTrafficClass(t *testing.T) {
 					if c.bypass && p.xdp == nil {
 						t.Fatal(p.noXDP)
 					}
-					// The first ones leave by the socket.
+					// The first datagrams leave through the socket.
 					for deadline := time.Now().Add(patience); c.bypass && p.counts().BypassSent < 4; {
 						must(t, p.send(to, 0, []byte("single")))
 						if got := classThatCame(t, fd); got != class.TOS() {
 							t.Fatalf("%s: a datagram of class %#x to %v carries %#x", c.name, uint32(class), to, got)
 						}
 						if time.Now().After(deadline) {
-							t.Fatalf("nothing leaves by AF_XDP: %v", p)
+							t.Fatalf("no datagram leaves through AF_XDP: %v", p)
 						}
 					}
 					must(t, p.send(to, 1000, make([]byte, 10_000)))
 					for range 10 {
 						if got := classThatCame(t, fd); got != class.TOS() {
-							t.Fatalf("%s: a datagram of a run of class %#x to %v carries %#x", c.name, uint32(class), to, got)
+							t.Fatalf("%s: a datagram of a run of class %#x to %v carries %#x",
+								c.name, uint32(class), to, got)
 						}
 					}
 				})
@@ -83,7 +84,7 @@ func classThatCame(t *testing.T, fd int) int {
 	t.Helper()
 	fds := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}
 	if n, err := unix.Poll(fds, int(patience.Milliseconds())); n != 1 || err != nil {
-		t.Fatalf("nothing comes: %v", err)
+		t.Fatalf("no datagram arrives: %v", err)
 	}
 	oob := make([]byte, 128)
 	_, n, _, _, err := unix.Recvmsg(fd, make([]byte, 2048), oob, 0)
@@ -91,10 +92,11 @@ func classThatCame(t *testing.T, fd int) int {
 	list, err := unix.ParseSocketControlMessage(oob[:n])
 	must(t, err)
 	for _, m := range list {
-		if m.Header.Level == unix.IPPROTO_IP && m.Header.Type == unix.IP_TOS || m.Header.Level == unix.IPPROTO_IPV6 && m.Header.Type == unix.IPV6_TCLASS {
+		if m.Header.Level == unix.IPPROTO_IP && m.Header.Type == unix.IP_TOS ||
+			m.Header.Level == unix.IPPROTO_IPV6 && m.Header.Type == unix.IPV6_TCLASS {
 			return int(m.Data[0])
 		}
 	}
-	t.Fatal("the system does not tell the class")
+	t.Fatal("the system does not report the class")
 	return 0
 }

@@ -89,7 +89,7 @@ func testDomain(t testing.TB, variables ...string) *domain {
 	return d.(*domain)
 }
 
-// portAt opens a port at an address; 0 for any number.
+// portAt opens a port at an address. The number 0 selects any free port.
 func portAt(t testing.TB, d *domain, at netip.AddrPort, r datagram.Receiver) *port {
 	t.Helper()
 	info := d.info.Dup()

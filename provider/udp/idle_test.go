@@ -22,11 +22,11 @@ func TestIdle(t *testing.T) {
 	defer d.prog.Unlock()
 	a.Poll()
 	if r.idle != 1 || r.drained != 0 {
-		t.Errorf("nothing came: idle %d, drained %d", r.idle, r.drained)
+		t.Errorf("without datagrams: idle %d, drained %d", r.idle, r.drained)
 	}
 	must(t, a.Send(a.local, [][]byte{[]byte("x")}, 0))
 	a.Poll()
 	if r.idle != 1 || r.drained != 1 || len(r.got) != 1 {
-		t.Errorf("one came: idle %d, drained %d, %v", r.idle, r.drained, r.got)
+		t.Errorf("after one datagram: idle %d, drained %d, %v", r.idle, r.drained, r.got)
 	}
 }

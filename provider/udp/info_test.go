@@ -90,13 +90,13 @@ func TestZone(t *testing.T) {
 		a, back := testPort(t, d, i.Addr)
 		b, in := testPort(t, d, netip.IPv6Unspecified())
 		must(t, a.send(netip.AddrPortFrom(i.Addr, b.Local().Port()), 0, []byte("there")))
-		d.until(t, "a datagram", func() bool { return len(in.got) > 0 })
+		d.until(t, "a datagram arrives", func() bool { return len(in.got) > 0 })
 		from := in.got[0].from
 		if from.Addr() != i.Addr || from != a.Local() {
 			t.Errorf("from %v, want %v", from, a.Local())
 		}
 		must(t, b.send(from, 0, []byte("back")))
-		d.until(t, "an answer", func() bool { return len(back.got) > 0 })
+		d.until(t, "an answer arrives", func() bool { return len(back.got) > 0 })
 		if n := testing.AllocsPerRun(20, func() {
 			d.prog.Lock()
 			defer d.prog.Unlock()

@@ -35,7 +35,7 @@ func TestMemoryFallsAsleep(t *testing.T) {
 			before := a.p.counts().MemorySent
 			must(t, a.p.send(b.p.local, 0, []byte{byte(i)}))
 			if a.p.counts().MemorySent == before {
-				t.Fatal("it did not go through memory")
+				t.Fatal("the datagram did not go through memory")
 			}
 			b.p.main.link.direct(false)
 		})
@@ -59,7 +59,7 @@ func TestMemoryDoorbell(t *testing.T) {
 	a.locked(func() {
 		m := a.only()
 		if m.PeerPolls() {
-			t.Error("who sleeps is awake")
+			t.Error("the sleeping port counts as polling")
 		}
 		if ok, err := m.WriteRecord([][]byte{{1, 2, 3}}, 3, 0); !ok || err != nil {
 			t.Error(ok, err)
@@ -106,11 +106,12 @@ func TestMemoryFull(t *testing.T) {
 		must(t, a.p.send(b.p.local, 0, data))
 	}
 	c := a.p.counts()
-	if by := c.MemorySent - before.MemorySent; b.p.main.direct && (by == 0 || by > shm.RingSize/uint64(len(data)) || c.SentDatagrams-before.SentDatagrams != uint64(count)) {
+	if by := c.MemorySent - before.MemorySent; b.p.main.direct &&
+		(by == 0 || by > shm.RingSize/uint64(len(data)) || c.SentDatagrams-before.SentDatagrams != uint64(count)) {
 		t.Errorf("%d of %d went through memory", by, count)
 	}
 	b.d.prog.Unlock()
-	b.d.until(t, "all of them", func() bool { return len(b.in.got) >= count })
+	b.d.until(t, "the port receives all datagrams", func() bool { return len(b.in.got) >= count })
 	for i, d := range b.in.got {
 		if d.data[0] != byte(i) {
 			t.Fatalf("datagram %d came as number %d", d.data[0], i)
@@ -152,7 +153,7 @@ func TestMemorySocketToo(t *testing.T) {
 // TestMemoryEnds removes a peer in several ways. What it wrote before comes, datagrams continue through the socket,
 // and a new port at its address shares memory again.
 func TestMemoryEnds(t *testing.T) {
-	for _, how := range []string{"close, polled", "close, asleep", "close, heard of first", "broken", "link"} {
+	for _, how := range []string{"close, polled", "close, asleep", "close, announced first", "broken", "link"} {
 		t.Run(how, func(t *testing.T) {
 			a, b := neighboursAt(t, loopback4)
 			meet(t, a, b)
@@ -167,13 +168,13 @@ func TestMemoryEnds(t *testing.T) {
 			if how == "link" {
 				a.p.SetLink(core.LinkAuto) // there is no AF_XDP on lo
 				if a.p.sameHost.link != nil {
-					t.Error("memory is used still")
+					t.Error("the port still uses shared memory")
 				}
 			}
 			if how != "broken" {
 				must(t, b.p.Close())
 			}
-			if how == "close, heard of first" {
+			if how == "close, announced first" {
 				a.only().Ready(true, false)
 			}
 			b.d.prog.Unlock()
@@ -185,7 +186,9 @@ func TestMemoryEnds(t *testing.T) {
 				a.come(100)
 				a.locked(a.d.prog.LeaveWait)
 			}
-			a.d.until(t, "the last words", func() bool { return len(a.in.got) >= 100 })
+			a.d.until(t, "the port receives the datagrams that were written last", func() bool {
+				return len(a.in.got) >= 100
+			})
 			for i, d := range a.in.got {
 				if d.data != string([]byte{byte(i)}) {
 					t.Fatalf("%q is number %d", d.data, i)
@@ -193,18 +196,18 @@ func TestMemoryEnds(t *testing.T) {
 			}
 			if how == "broken" {
 				b.locked(func() { b.only().Corrupt() })
-				a.d.until(t, "no peer", func() bool { return len(a.p.sameHost.link.peers) == 0 })
-				b.d.until(t, "no peer", func() bool { return len(b.p.sameHost.link.peers) == 0 })
+				a.d.until(t, "the first port has no peer", func() bool { return len(a.p.sameHost.link.peers) == 0 })
+				b.d.until(t, "the second port has no peer", func() bool { return len(b.p.sameHost.link.peers) == 0 })
 				for range 10 * meetAfter {
 					a.awake()
 					tell(t, a, b, "hello")
 				}
 				if a.shmPeers() != 0 {
-					t.Error("it shares memory with who has broken it")
+					t.Error("the port shares memory again with a peer that has corrupted it")
 				}
 				return
 			}
-			all(t, "no peer", func() bool { return a.shmPeers() == 0 }, a)
+			all(t, "the port has no peer", func() bool { return a.shmPeers() == 0 }, a)
 			c := newStation(t, b.p.local)
 			tell(t, a, c, "hello")
 			meet(t, a, c)
@@ -228,12 +231,13 @@ func TestMemoryNonsense(t *testing.T) {
 			b.locked(func() {
 				m := b.only()
 				for _, r := range []struct{ size, seg int }{{3, 0}, r} {
-					if ok, err := m.WriteRecord([][]byte{make([]byte, r.size)}, r.size, uint32(r.seg)); !ok || err != nil {
+					if ok, err := m.WriteRecord([][]byte{make([]byte, r.size)}, r.size, uint32(r.seg)); !ok ||
+						err != nil {
 						t.Fatal(ok, err)
 					}
 				}
 			})
-			all(t, "no peer", func() bool { return a.shmPeers() == 0 }, a)
+			all(t, "the port has no peer", func() bool { return a.shmPeers() == 0 }, a)
 			a.locked(func() {
 				if got := a.in.got; len(got) != 1 || len(got[0].data) != 3 {
 					t.Errorf("%d datagrams have come", len(got))
@@ -258,7 +262,7 @@ func TestMemoryBounds(t *testing.T) {
 			tell(t, a, b, "hello")
 			tell(t, b, a, "hello")
 		}
-		all(t, "it was sent away", func() bool { return b.shmPeers() == 0 }, a, b)
+		all(t, "the surplus peer is refused", func() bool { return b.shmPeers() == 0 }, a, b)
 	}
 	if a.shmPeers() != shmPeersMax {
 		t.Errorf("%d peers", a.shmPeers())
@@ -271,7 +275,7 @@ func TestMemoryBounds(t *testing.T) {
 		tell(t, c, d, "hello")
 		tell(t, d, c, "hello")
 	}
-	all(t, "it was sent away", func() bool { return c.shmPeers() == 0 && d.shmPeers() == 0 }, c, d)
+	all(t, "the surplus peer is refused", func() bool { return c.shmPeers() == 0 && d.shmPeers() == 0 }, c, d)
 	c.d.shmPeers = 0
 }
 
@@ -299,7 +303,7 @@ func TestMemoryNoAllocations(t *testing.T) {
 		}
 	}
 	for i := 0; a.sameHost.link == nil; i++ {
-		must(t, b.send(a.local, 0, []byte{1})) // otherwise no peer would be sought
+		must(t, b.send(a.local, 0, []byte{1})) // otherwise the port would look for no peer
 		if round(); i > 10*meetAfter {
 			t.Fatal("no memory is shared")
 		}
@@ -327,7 +331,7 @@ func TestMemoryNamespaces(t *testing.T) {
 	c := newStation(t, netip.MustParseAddrPort("127.0.0.1:4712")) // not b, but at the same address
 	c.locked(c.p.sameHost.listen)
 	if c.p.sameHost.listener == nil {
-		t.Fatal("nobody could connect")
+		t.Fatal("the port does not listen on a local socket")
 	}
 	for range 4 * meetAfter { // a's goroutine is in the other namespace
 		a.awake()

@@ -22,7 +22,7 @@ import (
 // makes it).
 func foreignPort(t *testing.T) netip.AddrPort {
 	t.Helper()
-	need.Root(t, "being somebody else")
+	need.Root(t, "acting as another user")
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	must(t, unix.Setfsuid(4711))
@@ -42,7 +42,7 @@ func foreignPort(t *testing.T) netip.AddrPort {
 // TestMemoryNameTaken: another user has taken the name of a port's local socket. The port then does not listen, and
 // reports the reason.
 func TestMemoryNameTaken(t *testing.T) {
-	need.Root(t, "being somebody else")
+	need.Root(t, "acting as another user")
 	a := newStation(t, netip.AddrPortFrom(loopback4, 0))
 	as := func(uid int) { // of this thread, not of the process as with setresuid(3)
 		_, _, errno := unix.RawSyscall(unix.SYS_SETRESUID, ^uintptr(0), uintptr(uid), ^uintptr(0))
@@ -60,7 +60,7 @@ func TestMemoryNameTaken(t *testing.T) {
 	j := journal.Listen(t)
 	a.locked(func() {
 		if a.p.sameHost.listen(); a.p.sameHost.listening() {
-			t.Error("it listens")
+			t.Error("the port listens though another user has the name")
 		}
 	})
 	j.Want("it belongs to another user", "uid=4711 ", "at="+shmSocketName(a.p.local))
@@ -72,12 +72,12 @@ func TestMemoryAnothersPort(t *testing.T) {
 	foreign := foreignPort(t)
 	a := newStation(t, netip.AddrPortFrom(loopback4, 0))
 	a.locked(a.p.sameHost.listen)
-	for name, from := range map[string]netip.AddrPort{"another user's": foreign, "nobody's": netip.MustParseAddrPort("127.0.0.1:1")} {
+	for name, from := range map[string]netip.AddrPort{"another user's": foreign, "unbound": netip.MustParseAddrPort("127.0.0.1:1")} {
 		j, before := journal.Listen(t), journal.Refused("datagrams")
 		c, err := samehost.Dial(trust.Datagrams, shmSocketName(a.p.local))
 		must(t, err)
 		must(t, c.Greet(appendShmHello(nil, from, a.p.local), true))
-		all(t, name+" is sent away", c.Dead, a)
+		all(t, name+" is refused", c.Dead, a)
 		c.Close()
 		if n := journal.Refused("datagrams") - before; (n == 1) != (from == foreign) {
 			t.Errorf("%s: %d refused", name, n)
@@ -110,11 +110,11 @@ func TestMemoryAnothersDoor(t *testing.T) {
 		}
 	}
 	if came == netx.NoFD {
-		t.Fatal("nobody has come")
+		t.Fatal("the port made no connection")
 	}
 	defer netx.Close(came)
 	if n, errno := netx.Recv(came, make([]byte, 1)); n != 0 || errno != 0 {
-		t.Errorf("%d bytes, %v: it was greeted", n, errno)
+		t.Errorf("%d bytes, %v: the port sent a hello", n, errno)
 	}
 	if a.shmPeers() != 0 {
 		t.Errorf("%d peers", a.shmPeers())

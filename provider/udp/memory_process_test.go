@@ -108,15 +108,15 @@ func TestMemoryKilled(t *testing.T) {
 		}
 		c.Kill()
 		if asleep {
-			wait.Until(t, "a port that sleeps notices", func() bool { return a.shmPeers() == 0 })
+			wait.Until(t, "a sleeping port notices the end of the process", func() bool { return a.shmPeers() == 0 })
 			a.locked(a.d.prog.LeaveWait)
 		}
-		all(t, "it is noticed", func() bool { return a.shmPeers() == 0 }, a)
+		all(t, "the port notices the end of the process", func() bool { return a.shmPeers() == 0 }, a)
 		a.locked(func() { r.dests = nil })
 		for end := time.Now().Add(patience); len(r.dests) == 0; a.poll(10) {
 			a.p.send(at, 0, []byte("hello"))
 			if time.Now().After(end) {
-				t.Fatal("nobody says that nobody is there")
+				t.Fatal("the closed port causes no ICMP error")
 			}
 		}
 		_, again := process(t, at.String(), os.Geteuid())
@@ -126,12 +126,12 @@ func TestMemoryKilled(t *testing.T) {
 
 // TestMemoryForeign: no memory is shared with another user's process, whichever of the two connects.
 func TestMemoryForeign(t *testing.T) {
-	need.Root(t, "being somebody else")
+	need.Root(t, "acting as another user")
 	a := newStation(t, netip.AddrPortFrom(loopback4, 0))
 	j, before := journal.Listen(t), journal.Refused("datagrams")
 	c, at := process(t, "127.0.0.1:0", 4711)
 	for i := range 8 * meetAfter {
-		if i == 4*meetAfter { // from now on the other one tries
+		if i == 4*meetAfter { // from now on the other process connects
 			a.locked(a.p.sameHost.listen)
 		}
 		a.awake()
@@ -143,7 +143,7 @@ func TestMemoryForeign(t *testing.T) {
 		t.Errorf("%v: %+v", a.p, n)
 	}
 	if journal.Refused("datagrams") == before {
-		t.Error("nothing was refused")
+		t.Error("no connection was refused")
 	}
 	j.Want("shared memory for datagrams", "it belongs to another user", "uid=4711 ", fmt.Sprintf("pid=%d ", c.Cmd.Process.Pid), "at="+samehost.Name("udp", ""))
 }
@@ -174,7 +174,7 @@ func TestMemoryHellos(t *testing.T) {
 		c, err := samehost.Dial(trust.Datagrams, shmSocketName(a.p.local))
 		must(t, err)
 		must(t, c.Greet(s.hello, s.memory))
-		all(t, name+" is sent away", c.Dead, a)
+		all(t, name+" is refused", c.Dead, a)
 		c.Close()
 	}
 	fd, err := netx.LocalConnect(shmSocketName(a.p.local))
@@ -182,20 +182,20 @@ func TestMemoryHellos(t *testing.T) {
 	_, err = netx.SendWith(fd, []byte("gofabric"), 0) // with a descriptor that is not a memory
 	must(t, err)
 	var left [1]byte
-	all(t, "nonsense is sent away", func() bool { n, errno := netx.Recv(fd, left[:]); return n == 0 && errno != syscall.EAGAIN }, a)
+	all(t, "an invalid hello is refused", func() bool { n, errno := netx.Recv(fd, left[:]); return n == 0 && errno != syscall.EAGAIN }, a)
 	netx.Close(fd)
 	if a.shmPeers() != 0 {
 		t.Errorf("%d peers", a.shmPeers())
 	}
 	pending := func() (n int) { a.locked(func() { n = a.p.sameHost.listener.Pending() }); return n }
 	if n := pending(); n != 0 {
-		t.Errorf("%d have said nothing yet", n)
+		t.Errorf("%d connections without a hello are pending", n)
 	}
 	silent, err := netx.LocalConnect(shmSocketName(a.p.local))
 	must(t, err)
 	defer netx.Close(silent)
-	all(t, "the silent one comes in", func() bool { return pending() == 1 }, a)
-	all(t, "the silent one is sent away", func() bool { return pending() == 0 }, a)
+	all(t, "the silent connection is pending", func() bool { return pending() == 1 }, a)
+	all(t, "the silent connection is closed", func() bool { return pending() == 0 }, a)
 	meet(t, a, b)
 	must(t, a.p.send(from, 0, []byte{1}))
 	if err := a.p.send(from, 0, nil); err != nil && err != core.ErrConnRefused {

@@ -48,7 +48,7 @@ func (s *station) poll(n int) {
 	})
 }
 
-// peers returns how many peers share memory with s.
+// shmPeers returns how many peers share memory with s.
 func (s *station) shmPeers() (n int) {
 	s.locked(func() {
 		if s.p.sameHost != nil && s.p.sameHost.link != nil {
@@ -84,7 +84,7 @@ func tell(t testing.TB, from, to *station, text string) {
 	to.locked(func() { to.in.got = nil })
 	must(t, from.p.send(to.p.local, 0, []byte(text)))
 	var got []gotDatagram
-	all(t, "a datagram", func() bool { to.locked(func() { got = to.in.got }); return len(got) > 0 }, from, to)
+	all(t, "a datagram arrives", func() bool { to.locked(func() { got = to.in.got }); return len(got) > 0 }, from, to)
 	if len(got) != 1 || got[0].data != text || got[0].from != from.p.local {
 		t.Fatalf("sent %q from %v, got %v", text, from.p.local, got)
 	}
@@ -122,11 +122,12 @@ func TestMemory(t *testing.T) {
 				t.Error(s)
 			}
 			sent, got := a.p.counts(), b.p.counts()
-			if sent.MemorySent == 0 || sent.MemorySent != got.MemoryReceived || sent.SentDatagrams != got.ReceivedDatagrams || sent.SentBytes != got.ReceivedBytes {
+			if sent.MemorySent == 0 || sent.MemorySent != got.MemoryReceived ||
+				sent.SentDatagrams != got.ReceivedDatagrams || sent.SentBytes != got.ReceivedBytes {
 				t.Errorf("%s: sent %+v, received %+v", name, sent, got)
 			}
 			b.locked(func() { must(t, b.p.Close()) })
-			all(t, "the end is noticed", func() bool { return a.shmPeers() == 0 }, a)
+			all(t, "the port notices that its peer has closed", func() bool { return a.shmPeers() == 0 }, a)
 			if a.d.shmPeers != 0 || b.d.shmPeers != 0 {
 				t.Errorf("%s: %d and %d memories are left over", name, a.d.shmPeers, b.d.shmPeers)
 			}
@@ -151,12 +152,12 @@ func TestNoMemory(t *testing.T) {
 	a, b := neighboursAt(t, loopback4, "LOCAL_MEMORY", "0")
 	quiet(a, b)
 	if a.p.sameHost != nil {
-		t.Error("it is switched off")
+		t.Error("the port shares memory though that is switched off")
 	}
 	c, _ := neighboursAt(t, loopback4)
 	quiet(a, c)
 	if !c.p.sameHost.listening() {
-		t.Error("no port could connect")
+		t.Error("the port does not listen on a local socket")
 	}
 	d := newStation(t, netip.AddrPortFrom(loopback4, 0))
 	d.awake()
@@ -166,14 +167,14 @@ func TestNoMemory(t *testing.T) {
 			d.p.sameHost.count(group) // as if a datagram had been sent to it
 		}
 		if d.p.sameHost.listening() || d.p.sameHost.far != group.Addr() {
-			t.Error("an endpoint that talks to nobody of this host has two sockets")
+			t.Error("an endpoint without peers on this host has two sockets")
 		}
 	})
 	if any := newStation(t, netip.MustParseAddrPort("0.0.0.0:0")); any.p.sameHost != nil {
 		t.Error("a port bound to any address shares memory")
 	}
 	c.awake()
-	for range 4 * meetAfter { // itself
+	for range 4 * meetAfter { // to its own address
 		must(t, c.p.send(c.p.local, 0, []byte{1}))
 		c.poll(1)
 	}
@@ -213,7 +214,7 @@ func TestMemorySimultaneous(t *testing.T) {
 		for i, s := range []*station{a, b} {
 			s.p.sameHost.connect(s.p.sameHost.counter([]*station{b, a}[i].p.local))
 			if len(s.p.sameHost.link.peers) != 1 {
-				t.Fatal("nobody to connect to")
+				t.Fatal("the port has found no peer")
 			}
 			s.p.main.direct = false
 			s.p.sameHost.link.awake = false
@@ -225,7 +226,7 @@ func TestMemorySimultaneous(t *testing.T) {
 		if b.p.local.Port() < a.p.local.Port() {
 			smaller = b
 		}
-		all(t, "one memory", func() bool {
+		all(t, "one memory remains", func() bool {
 			ok := true
 			for _, s := range []*station{a, b} {
 				s.locked(func() {
@@ -395,7 +396,7 @@ func (c *chat) await(want int) error {
 		case wrong != nil || in >= want:
 			return wrong
 		case time.Now().After(end):
-			return fmt.Errorf("%d came, want %d: %v", in, want, c.p)
+			return fmt.Errorf("received %d datagrams, want %d: %v", in, want, c.p)
 		case how == 0: // no passes
 			// What comes meanwhile is found after the pause.
 			time.Sleep(time.Duration(c.rnd.IntN(1500)) * time.Microsecond)

@@ -57,11 +57,12 @@ func TestModel(t *testing.T) {
 				}
 				for i := range min(len(want), len(in.got)) {
 					if in.got[i].data != want[i] {
-						t.Fatalf("datagram %d of %d: %d bytes, want %d", i, len(want), len(in.got[i].data), len(want[i]))
+						t.Fatalf("datagram %d of %d: %d bytes, want %d",
+							i, len(want), len(in.got[i].data), len(want[i]))
 					}
 				}
 				if len(in.got) != len(want) {
-					t.Fatalf("%d datagrams came of %d", len(in.got), len(want))
+					t.Fatalf("received %d datagrams of %d", len(in.got), len(want))
 				}
 			})
 		})

@@ -44,9 +44,9 @@ func testGroup(t *testing.T, sender, at, group netip.Addr) {
 	in.got = nil
 	a.send(to, 0, []byte("nobody"))
 	must(t, a.send(netip.AddrPortFrom(sender, b.Local().Port()), 0, []byte("again")))
-	d.until(t, "a datagram", func() bool { return len(in.got) > 0 })
+	d.until(t, "a datagram arrives", func() bool { return len(in.got) > 0 })
 	if len(in.got) != 1 || in.got[0].data != "again" {
-		t.Errorf("after Leave came %v", in.got)
+		t.Errorf("received after Leave: %v", in.got)
 	}
 	d.prog.Lock()
 	defer d.prog.Unlock()

@@ -51,7 +51,7 @@ func TestPathMTU(t *testing.T) {
 					if seg > 0 {
 						count = (size + seg - 1) / seg
 					}
-					d.until(t, "what was sent", func() bool { return len(in.got) == count })
+					d.until(t, "the datagrams that were sent", func() bool { return len(in.got) == count })
 				}
 			}
 			try(p, whole, 0, nil)
@@ -63,7 +63,7 @@ func TestPathMTU(t *testing.T) {
 			try(q, c.most, 0, nil)
 			try(q, 3*(whole+1), whole+1, nil)
 			if thisSystem().gso && (p.segments == 1 || q.segments == 1) {
-				t.Errorf("%v, %v: datagrams that are too long were taken for a lack of GSO", p, q)
+				t.Errorf("%v, %v: a refusal of datagrams that are too long was taken for a lack of GSO", p, q)
 			}
 			if s := p.counts(); s.SendErrors != 1+3 {
 				t.Errorf("%+v", s)
@@ -95,7 +95,7 @@ func TestMTUShrinks(t *testing.T) {
 		t.Error(err)
 	}
 	if n := p.MaxDatagram(to.local); n != 3972 {
-		t.Errorf("MaxDatagram is %d", n)
+		t.Errorf("MaxDatagram is %d after the change", n)
 	}
 }
 
@@ -125,22 +125,22 @@ func TestFullSocket(t *testing.T) {
 				sent += 10
 			case err == core.ErrAgain:
 				full++
-				d.until(t, "room", func() bool { return mine.writable > 0 })
+				d.until(t, "the port has room again", func() bool { return mine.writable > 0 })
 			case err == core.ErrNoBufs && p.segments == 1:
 				sent += 10 // all but those that are counted
-				d.until(t, "room", func() bool { return mine.writable > 0 })
+				d.until(t, "the port has room again", func() bool { return mine.writable > 0 })
 				full++
 			default:
 				t.Fatal(err)
 			}
 			if sent > 100_000 {
-				t.Fatal("the socket never was full")
+				t.Fatal("the socket was never full")
 			}
 		}
 		lost := int(p.counts().SendErrors)
-		d.until(t, "what was sent", func() bool { return len(in.got) >= sent-lost })
+		d.until(t, "the datagrams that were sent", func() bool { return len(in.got) >= sent-lost })
 		if n := to.counts().Overflows; len(in.got) != sent-lost || n != 0 || lost > 0 && p.segments > 1 {
-			t.Errorf("%v: %d of %d came, %d lost at the sender, %d at the receiver", p, len(in.got), sent, lost, n)
+			t.Errorf("%v: received %d of %d, %d lost at the sender, %d at the receiver", p, len(in.got), sent, lost, n)
 		}
 	}
 }

@@ -43,7 +43,7 @@ func TestNarrowed(t *testing.T) {
 	}
 	d.prog.Unlock()
 	a.IP("route", "add", "10.98.0.2/32", "dev", "eth9", "mtu", "600")
-	d.until(t, "word of the narrow path", func() bool {
+	d.until(t, "the port learns that the path is narrow", func() bool {
 		// An error, or the system accepts it and reports the error later.
 		p.Send(far.local, [][]byte{make([]byte, 1400)}, 0)
 		p.MaxDatagram(far.local)
@@ -58,10 +58,12 @@ func TestNarrowed(t *testing.T) {
 	}{{"1000", half}, {"1500", wide}} {
 		had := told()
 		a.IP("route", "replace", "10.98.0.2/32", "dev", "eth9", "mtu", step.mtu)
-		d.until(t, "word of a wider path", func() bool { return len(in.told) > had && p.paths.known[far.local.Addr()].largest == step.want })
+		d.until(t, "the port learns that the path is wider", func() bool {
+			return len(in.told) > had && p.paths.known[far.local.Addr()].largest == step.want
+		})
 	}
-	d.until(t, "the end of asking", func() bool { return len(p.paths.narrow) == 0 })
+	d.until(t, "the port queries the path no longer", func() bool { return len(p.paths.narrow) == 0 })
 	if slices.ContainsFunc(in.told, func(to netip.AddrPort) bool { return to != far.local }) {
-		t.Errorf("told of %v", in.told)
+		t.Errorf("the receiver was informed of %v", in.told)
 	}
 }

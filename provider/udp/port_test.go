@@ -45,16 +45,17 @@ func TestOneDatagram(t *testing.T) {
 			want := string(bytes.Join(c.parts, nil))
 			in.got = nil
 			must(t, a.send(b.Local(), c.seg, c.parts...))
-			d.until(t, "a datagram", func() bool { return len(in.got) > 0 })
+			d.until(t, "a datagram arrives", func() bool { return len(in.got) > 0 })
 			if len(in.got) != 1 || in.got[0].data != want || in.got[0].from != a.Local() {
-				t.Errorf("sent %q from %v; came %v", want, a.Local(), in.got)
+				t.Errorf("sent %q from %v; received %v", want, a.Local(), in.got)
 			}
 		}
 		if in.drained == 0 || in.runs != 0 {
 			t.Errorf("drained %d times, %d runs", in.drained, in.runs)
 		}
 		sent, got := a.counts(), b.counts()
-		if sent.SentDatagrams != 7 || got.ReceivedDatagrams != 7 || sent.SentBytes != got.ReceivedBytes || sent.SentBytes == 0 || sent.SendErrors != 0 {
+		if sent.SentDatagrams != 7 || got.ReceivedDatagrams != 7 || sent.SentBytes != got.ReceivedBytes ||
+			sent.SentBytes == 0 || sent.SendErrors != 0 {
 			t.Errorf("sender %+v, receiver %+v", sent, got)
 		}
 	})
@@ -76,7 +77,7 @@ func TestRuns(t *testing.T) {
 			in.got = nil
 			want := (c.total + c.seg - 1) / c.seg
 			must(t, a.send(b.Local(), c.seg, parts...))
-			d.until(t, "a run", func() bool { return len(in.got) >= want })
+			d.until(t, "the whole run arrives", func() bool { return len(in.got) >= want })
 			var all []byte
 			for i, g := range in.got {
 				if all = append(all, g.data...); len(g.data) != c.seg && i != want-1 {
@@ -165,7 +166,7 @@ func TestOverflow(t *testing.T) {
 	other := testDomain(t, "RECV_BUFFER", "8192")
 	b, in := testPort(t, other, loopback4)
 	if _, err := netx.Drops(b.main.fd); err != nil {
-		notHere(t, "the system does not tell what it dropped:", err)
+		notHere(t, "the system does not report the datagrams that it dropped:", err)
 	}
 	const n = 200
 	other.prog.Lock() // no pass receives
@@ -177,7 +178,7 @@ func TestOverflow(t *testing.T) {
 	if lost == 0 || lost >= n {
 		t.Fatalf("%d of %d lost", lost, n)
 	}
-	other.until(t, "the rest", func() bool { return len(in.got) >= n-int(lost) })
+	other.until(t, "the datagrams that were not dropped arrive", func() bool { return len(in.got) >= n-int(lost) })
 	if s := b.counts(); s.ReceivedDatagrams+s.Overflows != n || s.Overflows != lost {
 		t.Errorf("%+v", s)
 	}
@@ -217,7 +218,7 @@ func TestNobodyThere(t *testing.T) {
 		must(t, a.send(gone, 0, []byte("anybody?")))
 	}
 	must(t, a.send(a.Local(), 0, []byte("me")))
-	d.until(t, "a datagram", func() bool { return len(in.got) > 0 })
+	d.until(t, "a datagram arrives", func() bool { return len(in.got) > 0 })
 	if in.err != nil || len(in.got) != 1 || in.got[0].data != "me" {
 		t.Errorf("%v, %v", in.err, in.got)
 	}
@@ -250,7 +251,7 @@ func TestReceiverCloses(t *testing.T) {
 		must(t, a.Send(b.Local(), [][]byte{[]byte("x")}, 0))
 	}
 	d.prog.Unlock()
-	d.until(t, "a datagram", func() bool { return len(in.got) > 0 })
+	d.until(t, "a datagram arrives", func() bool { return len(in.got) > 0 })
 	if len(in.got) != 1 || in.drained != 0 {
 		t.Errorf("%d datagrams after Close, drained %d", len(in.got), in.drained)
 	}

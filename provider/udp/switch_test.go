@@ -21,11 +21,11 @@ func TestGSOSwitchesOff(t *testing.T) {
 	if a.segments == 1 {
 		notHere(t, "no GSO")
 	}
-	// There is no segmentation without checksums.
+	// The kernel does not segment datagrams of a socket without checksums.
 	must(t, unix.SetsockoptInt(int(a.main.fd), unix.SOL_SOCKET, unix.SO_NO_CHECK, 1))
 	for i := 1; i <= 2; i++ {
 		must(t, a.send(b.Local(), 400, make([]byte, 1800)))
-		d.until(t, "five datagrams", func() bool { return len(in.got) == 5*i })
+		d.until(t, "five more datagrams arrive", func() bool { return len(in.got) == 5*i })
 	}
 	if a.MaxSegments() != 1 || a.gsoOff != syscall.EINVAL || !strings.Contains(a.String(), "off after") {
 		t.Errorf("%v: MaxSegments %d", a, a.MaxSegments())
@@ -35,7 +35,8 @@ func TestGSOSwitchesOff(t *testing.T) {
 	}
 }
 
-// TestWritable: a port whose socket was full reports when it takes more, whichever goroutine makes the progress.
+// TestWritable: a port whose socket was full reports when it takes more, for each goroutine that may make the
+// progress.
 func TestWritable(t *testing.T) {
 	d := testDomain(t)
 	a, in := testPort(t, d, loopback4)
@@ -48,9 +49,9 @@ func TestWritable(t *testing.T) {
 		}
 		d.prog.Unlock()
 		if passing {
-			d.until(t, "Writable", func() bool { return in.writable > 0 })
+			d.until(t, "the port calls Writable", func() bool { return in.writable > 0 })
 		}
-		d.untilItself(t, "Writable", func() bool { return in.writable > 0 })
+		d.untilItself(t, "the port calls Writable", func() bool { return in.writable > 0 })
 		if in.writable != 1 {
 			t.Errorf("Writable %d times", in.writable)
 		}
@@ -90,7 +91,7 @@ func TestNoAllocations(t *testing.T) {
 	}
 }
 
-// TestGROAfterBurst: runs are received one by one until there was a burst, then whole.
+// TestGROAfterBurst: a port receives datagrams one by one until the first burst, and then in batches.
 func TestGROAfterBurst(t *testing.T) {
 	if sys := thisSystem(); !sys.gso || !sys.gro {
 		notHere(t, "no GSO or GRO:", sys)
@@ -107,7 +108,7 @@ func TestGROAfterBurst(t *testing.T) {
 			b.Poll()
 		}
 		if in.runs != c.runs || len(in.got) != c.count {
-			t.Errorf("%d datagrams: %d came, %d runs, want %d; %v", c.count, len(in.got), in.runs, c.runs, b)
+			t.Errorf("%d datagrams: received %d, %d runs, want %d; %v", c.count, len(in.got), in.runs, c.runs, b)
 		}
 	}
 	if !b.batch().gro || a.batch().gro {
@@ -123,7 +124,7 @@ type refusals struct {
 
 func (r *refusals) Refused(dest netip.AddrPort, _ error) { r.dests = append(r.dests, dest) }
 
-// TestApartRefused: ICMP errors about a burst to a closed port are reported, by whichever call received them.
+// TestApartRefused: ICMP errors about a burst to a closed port are reported, for each call that may receive them.
 func TestApartRefused(t *testing.T) {
 	for _, v := range []string{"plain", "lists", "batches"} {
 		d := testDomain(t, variants[v]...)
@@ -137,7 +138,7 @@ func TestApartRefused(t *testing.T) {
 			t.Error("the socket is full")
 		}
 		d.prog.Unlock()
-		d.until(t, "a refusal", func() bool { return len(r.dests) > 0 })
+		d.until(t, "an ICMP error is reported", func() bool { return len(r.dests) > 0 })
 		if r.dests[0] != gone {
 			t.Errorf("%s: refused by %v, want %v", v, r.dests[0], gone)
 		}

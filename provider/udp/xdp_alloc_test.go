@@ -31,7 +31,7 @@ func TestXDPNoAllocations(t *testing.T) {
 			p[1].Stats()
 		}
 		round()
-		s.bytes, bytes = 0, 0 // datagrams in flight before have arrived
+		s.bytes, bytes = 0, 0 // datagrams that were in flight have arrived
 		n := testing.AllocsPerRun(20, round)
 		for range 4 { // of the whole process, which may receive events of the new interfaces
 			if n != 0 {
@@ -42,7 +42,7 @@ func TestXDPNoAllocations(t *testing.T) {
 			t.Errorf("%v: %v allocations", v, n)
 		}
 		if n := links[0].sent - sent; n != rounds*(20+20*3) {
-			t.Errorf("%v: %d went past the stack: %v", v, n, links[0])
+			t.Errorf("%v: %d datagrams bypassed the stack: %v", v, n, links[0])
 		}
 		d.prog.Lock()
 		must(t, p[0].Close())

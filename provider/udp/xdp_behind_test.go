@@ -74,8 +74,8 @@ func framer(t *testing.T, a, b *veth.Host, p *port) (*xdp.Port, frame.Header) {
 	return out, h
 }
 
-// TestXDPOtherStation: a frame to another Ethernet address, which a hub or a bridge delivers, is not the port's,
-// though its IP address is.
+// TestXDPOtherStation: a port does not accept a frame to another Ethernet address, which a hub or a bridge
+// delivers, though the IP address is the port's.
 func TestXDPOtherStation(t *testing.T) {
 	d, p, in, out, h := framed(t)
 	for n, text := range []string{"other", "ours"} {
@@ -93,7 +93,7 @@ func TestXDPOtherStation(t *testing.T) {
 		for out.Flush() != 0 {
 		}
 	}
-	d.until(t, "a datagram", func() bool { return len(in.got) > 0 })
+	d.until(t, "a datagram arrives", func() bool { return len(in.got) > 0 })
 	if s := p.counts(); in.got[0].data != "ours" || s.BypassRefused != 1 {
 		t.Errorf("%q; %+v", in.got[0].data, s)
 	}

@@ -14,7 +14,7 @@ import (
 	"gofabric/test/veth"
 )
 
-// hears sends a datagram from q until it comes to p. No caller makes passes at p.
+// hears sends a datagram from q until p receives it. No caller makes passes at p.
 func hears(t *testing.T, q, p *port, in *inbox, size int) {
 	t.Helper()
 	for deadline := time.Now().Add(patience); ; {
@@ -23,7 +23,7 @@ func hears(t *testing.T, q, p *port, in *inbox, size int) {
 			return
 		}
 		if time.Now().After(deadline) {
-			t.Fatalf("%d bytes do not come from %v to %v: %v", size, q, p, err)
+			t.Fatalf("a datagram of %d bytes from %v does not arrive at %v: %v", size, q, p, err)
 		}
 	}
 }
@@ -57,7 +57,10 @@ func TestXDPRemoved(t *testing.T) {
 	hears(t, q, p, in, 8)
 	a.IP("link", "del", "eth9")
 	var why error
-	d.untilItself(t, "the port notices", func() bool { why = p.noXDP; return p.xdp == nil })
+	d.untilItself(t, "the port notices that the interface was removed", func() bool {
+		why = p.noXDP
+		return p.xdp == nil
+	})
 	if !errors.Is(why, errXDPRemoved) {
 		t.Error(why)
 	}
@@ -68,10 +71,10 @@ func TestXDPRemoved(t *testing.T) {
 	}
 	hears(t, q, p, in, 8)
 	if s := p.counts(); s.BypassReceived == 0 || s.ReceivedDatagrams < s.BypassReceived+1 {
-		t.Errorf("what went by AF_XDP before does not count any more: %+v", s)
+		t.Errorf("datagrams that went through AF_XDP before are not counted: %+v", s)
 	}
 	a.Enter()
-	must(t, d.setLink(p, core.LinkXDP)) // there is an interface again
+	must(t, d.setLink(p, core.LinkXDP)) // the interface exists again
 	was := p.counts()
 	hears(t, q, p, in, 8)
 	if s := p.counts(); s.BypassReceived <= was.BypassReceived {
@@ -86,8 +89,7 @@ func (d *domain) setLink(p *port, to core.DatagramLink) error {
 	return p.SetLink(to)
 }
 
-// TestXDPMoved: an interface gets another Ethernet address. Frames to it are received past the system's stack, as
-// before.
+// TestXDPMoved: an interface gets another Ethernet address. Frames to it bypass the system's stack, as before.
 func TestXDPMoved(t *testing.T) {
 	a, b := places(t)
 	b.Enter()
@@ -106,14 +108,14 @@ func TestXDPMoved(t *testing.T) {
 		for deadline := time.Now().Add(patience); p.counts().BypassReceived == was.BypassReceived; {
 			hears(t, q, p, in, 8)
 			if time.Now().After(deadline) {
-				t.Fatalf("%s: nothing comes past the system's stack: %+v, then %+v", mac, was, p.counts())
+				t.Fatalf("%s: no datagram bypasses the system's stack: %+v, then %+v", mac, was, p.counts())
 			}
 		}
 	}
 }
 
 // TestXDPAddressMoves: a port's address moves to a host behind this one, and back. Datagrams to it go to the host
-// that has the address.
+// that has the address at that time.
 func TestXDPAddressMoves(t *testing.T) {
 	a, b := places(t)
 	c := veth.NewHost(t)
@@ -151,15 +153,15 @@ func TestXDPAddressMoves(t *testing.T) {
 		for deadline := time.Now().Add(patience); p.counts().BypassReceived == was.BypassReceived; {
 			hears(t, q, p, in, 10)
 			if time.Now().After(deadline) {
-				t.Fatalf("%v: nothing comes past the system's stack: %+v, then %+v", p, was, p.counts())
+				t.Fatalf("%v: no datagram bypasses the system's stack: %+v, then %+v", p, was, p.counts())
 			}
 		}
 	}
 }
 
-// TestXDPRaisedMTU: an interface takes longer packets than when it was opened. Packets that fit into a frame leave
-// past the system's stack, others through it. Packets of a socket that are longer than 1500 bytes are received
-// through it, too.
+// TestXDPRaisedMTU: an interface takes longer packets than when it was opened. Packets that fit into a frame bypass
+// the system's stack when they are sent. Others pass through it, and so do received packets of a socket that are
+// longer than 1500 bytes.
 func TestXDPRaisedMTU(t *testing.T) {
 	a, b := places(t)
 	b.Enter()
@@ -184,12 +186,12 @@ func TestXDPRaisedMTU(t *testing.T) {
 				stack := [2]bool{size > 1500-28, size > 1700}
 				for w := range by {
 					if by[w] && stack[w] {
-						t.Fatalf("MTU %d: %d bytes went past the system's stack: %v", mtu, size, by)
+						t.Fatalf("MTU %d: %d bytes bypassed the system's stack: %v", mtu, size, by)
 					}
 					went[w] = went[w] || by[w] || stack[w]
 				}
 				if time.Since(began) > patience {
-					t.Fatalf("MTU %d: %d bytes, received and sent past the system's stack: %v", mtu, size, went)
+					t.Fatalf("MTU %d: %d bytes: received and sent without the system's stack: %v", mtu, size, went)
 				}
 			}
 		}
@@ -237,7 +239,8 @@ func TestXDPChosen(t *testing.T) {
 	}
 	lo, box := testPort(t, d, loopback4)
 	err := d.setLink(lo, core.LinkXDP)
-	if !errors.Is(err, core.ErrOpNotSupp) || !strings.Contains(err.Error(), errXDPLoopback.Error()) || lo.Link() != core.LinkSockets {
+	if !errors.Is(err, core.ErrOpNotSupp) || !strings.Contains(err.Error(), errXDPLoopback.Error()) ||
+		lo.Link() != core.LinkSockets {
 		t.Errorf("on lo: %v, %v", err, lo.Link())
 	}
 	must(t, d.setLink(lo, core.LinkAuto))

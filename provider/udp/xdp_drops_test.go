@@ -31,10 +31,10 @@ func TestXDPOldLosses(t *testing.T) {
 	old, says := p.Stats().Overflows, p.xdp.String()
 	d.prog.Unlock()
 	if old < 4096 {
-		t.Errorf("%d datagrams found no room", old)
+		t.Errorf("%d datagrams were dropped for lack of room", old)
 	}
 	if want := fmt.Sprintf("%d of them because all frames waited to be read", old); !strings.Contains(says, want) {
-		t.Errorf("%s does not say: %s", says, want)
+		t.Errorf("the text %q lacks %q", says, want)
 	}
 	a.Enter()
 	q, _ := testPort(t, d, netip.MustParseAddr("10.98.0.1"))
@@ -46,8 +46,8 @@ func TestXDPOldLosses(t *testing.T) {
 	}
 }
 
-// TestXDPNeglected: datagrams for a port that does not receive, while a port of another domain does, wait up to a
-// bound. The port counts the rest as lost, and receives those that wait.
+// TestXDPNeglected: a port does not receive, while a port of another domain does. Datagrams for the first wait up
+// to a bound. It counts the rest as lost, and receives those that wait.
 func TestXDPNeglected(t *testing.T) {
 	const most, sent = 1024, 1500 // a quarter of a queue's chunks (internal/xdp, queue.toBox)
 	a, b := places(t)
@@ -69,14 +69,16 @@ func TestXDPNeglected(t *testing.T) {
 		_, err := c.Write(make([]byte, 64))
 		must(t, err)
 	}
-	busy.until(t, "what was sent to the other one", func() bool { return p.Stats().Overflows >= sent-most && q.xdp.(*xdpLink).port.Empty() })
+	busy.until(t, "the surplus datagrams of the idle port are dropped", func() bool {
+		return p.Stats().Overflows >= sent-most && q.xdp.(*xdpLink).port.Empty()
+	})
 	if n := p.Stats().Overflows; n != sent-most {
 		t.Errorf("%d datagrams lost, want %d", n, sent-most)
 	}
 	unlock()
-	lazy.until(t, "what waits", func() bool { return len(in.got) >= most })
+	lazy.until(t, "the waiting datagrams arrive", func() bool { return len(in.got) >= most })
 	if n, lost := len(in.got), p.counts().Overflows; n != most || lost != sent-most {
-		t.Errorf("%d datagrams came, %d are lost", n, lost)
+		t.Errorf("received %d datagrams, %d are lost", n, lost)
 	}
 	if n := q.counts().Overflows; n != 0 {
 		t.Errorf("the other port lost %d", n)
@@ -87,9 +89,9 @@ func TestXDPNeglected(t *testing.T) {
 func TestXDPNoFrames(t *testing.T) {
 	a, b := places(t)
 	d, p, in, links := xdpPair(t, a, b)
-	d.until(t, "all from before", func() bool { in[1].got = nil; return true })
+	d.until(t, "all datagrams from before", func() bool { in[1].got = nil; return true })
 	d.prog.Lock()
-	links[0].packet = nil // which takes no frame
+	links[0].packet = nil // uses no frame
 	f := make([]xdp.Frame, 1<<12)
 	f = f[:links[0].port.Reserve(f)]
 	err := p[0].Send(p[1].local, [][]byte{{77}}, 0)
@@ -100,7 +102,7 @@ func TestXDPNoFrames(t *testing.T) {
 	if len(f) == 0 || len(f) == cap(f) || starved != 1 {
 		t.Errorf("%d frames taken, %d datagrams had none", len(f), starved)
 	}
-	d.until(t, "the one without a frame", func() bool {
+	d.until(t, "the datagram without a frame", func() bool {
 		for _, g := range in[1].got {
 			if g.data == "M" {
 				return true

@@ -28,7 +28,7 @@ func xdpPort(t *testing.T) (p, q *port, in, back *inbox) {
 	return p, q, in, back
 }
 
-// TestXDPWays: headers are built for a path that leaves by the link's interface, from its address, to one
+// TestXDPWays: the link builds headers for a path that leaves through its interface, from its address, to one
 // neighbour, and for no other path.
 func TestXDPWays(t *testing.T) {
 	p, q, in, back := xdpPort(t)
@@ -38,7 +38,7 @@ func TestXDPWays(t *testing.T) {
 	defer p.d.prog.Unlock()
 	l := p.xdp.(*xdpLink)
 	var peer *xdpPeer
-	wait.Until(t, "a way to the neighbour", func() bool { peer = l.peer(q.local); return peer != nil })
+	wait.Until(t, "the path to the neighbour is known", func() bool { peer = l.peer(q.local); return peer != nil })
 	right := *peer.path
 	tag := [frame.TagsMax]frame.Tag{{Proto: frame.TagC, TCI: 42}}
 	for name, c := range map[string]struct {
@@ -72,7 +72,7 @@ func TestXDPWays(t *testing.T) {
 	}
 }
 
-// TestXDPExpect: for an expected address the headers are made before any datagram, so the first one goes past the
+// TestXDPExpect: the headers for an expected address are made before any datagram, so the first one bypasses the
 // stack. No headers are made for very many addresses, for groups, and without AF_XDP.
 func TestXDPExpect(t *testing.T) {
 	p, q, in, back := xdpPort(t)
@@ -84,17 +84,17 @@ func TestXDPExpect(t *testing.T) {
 	p.d.prog.Lock()
 	p.Expect(q.local)
 	p.d.prog.Unlock()
-	p.d.until(t, "the way to an address that was told of", ready)
+	p.d.until(t, "the path to an expected address is known", ready)
 	hears(t, p, q, back, 8)
 	if p.d.prog.Lock(); l.sent == 0 || l.bySocket > 0 {
-		t.Errorf("%d datagrams went past the stack, %d by the socket", l.sent, l.bySocket)
+		t.Errorf("%d datagrams bypassed the stack, %d went through the socket", l.sent, l.bySocket)
 	}
 	p.Expect(netip.MustParseAddrPort("239.1.2.3:7000"))
 	for n := range 2 * datagram.ExpectMost {
 		p.Expect(netip.AddrPortFrom(q.local.Addr(), uint16(10000+n)))
 	}
 	if n := len(l.peers); n != datagram.ExpectMost {
-		t.Errorf("%d are made ready, %d may be", n, datagram.ExpectMost)
+		t.Errorf("headers for %d addresses are ready, want at most %d", n, datagram.ExpectMost)
 	}
 	p.d.prog.Unlock()
 	hears(t, q, p, in, 8)
@@ -104,7 +104,7 @@ func TestXDPExpect(t *testing.T) {
 	p.d.prog.Unlock()
 }
 
-// TestXDPDrain: datagrams that came past the stack before the change to sockets, and were not received yet, are
+// TestXDPDrain: datagrams that bypassed the stack before the change to sockets, and were not received yet, are
 // delivered.
 func TestXDPDrain(t *testing.T) {
 	p, q, in, _ := xdpPort(t)
@@ -117,23 +117,24 @@ func TestXDPDrain(t *testing.T) {
 	for range count {
 		must(t, q.send(p.local, 0, make([]byte, 100)))
 	}
-	wait.Until(t, "something comes", func() bool { return !l.port.Empty() })
+	wait.Until(t, "a frame arrives", func() bool { return !l.port.Empty() })
 	in.got = nil
 	must(t, p.SetLink(core.LinkSockets))
 	if len(in.got) != count || l.received != was+count {
-		t.Errorf("%d of %d datagrams were delivered, %d past the stack", len(in.got), count, l.received-was)
+		t.Errorf("%d of %d datagrams were delivered, %d without the stack", len(in.got), count, l.received-was)
 	}
 }
 
-// way waits until frames can go to a neighbour. Locked.
+// way waits until the path to a neighbour is known. Locked.
 func (l *xdpLink) way(t *testing.T, to netip.AddrPort) *xdpPeer {
 	t.Helper()
 	var q *xdpPeer
-	wait.Until(t, "a way to the neighbour", func() bool { q = l.peer(to); return q != nil })
+	wait.Until(t, "the path to the neighbour is known", func() bool { q = l.peer(to); return q != nil })
 	return q
 }
 
-// TestXDPRetry: frames that the system could not send, because the interface was down, leave when it is up again.
+// TestXDPRetry: the system could not send some frames, because the interface was down. They leave when it is up
+// again.
 func TestXDPRetry(t *testing.T) {
 	a, b := places(t)
 	b.Enter()
@@ -161,7 +162,7 @@ func TestXDPRetry(t *testing.T) {
 	l.flush()
 	late, sent := l.retryAfter, l.sent
 	if l.packet == nil || l.sendPacket(peer, [][]byte{{1}}, 1) || l.sent != sent {
-		t.Error("a datagram left alone though the interface is down")
+		t.Error("a datagram left through the packet socket though the interface is down")
 	}
 	p.d.prog.Unlock()
 	if late == 0 {
@@ -169,11 +170,11 @@ func TestXDPRetry(t *testing.T) {
 	}
 	a.IP("link", "set", "eth9", "up")
 	if !q.heard(back, 77, patience) {
-		t.Error("what could not be sent never is")
+		t.Error("the frames that could not be sent never leave")
 	}
 }
 
-// TestXDPLateFirst: frames that wait until the system has room for them are not overtaken by later ones.
+// TestXDPLateFirst: frames that wait for room in the system are not overtaken by later ones.
 func TestXDPLateFirst(t *testing.T) {
 	p, q, in, back := xdpPort(t)
 	hears(t, p, q, back, 8)
@@ -182,7 +183,7 @@ func TestXDPLateFirst(t *testing.T) {
 	l := p.xdp.(*xdpLink)
 	l.way(t, q.local)
 	if l.packet == nil {
-		t.Error("no datagram leaves alone")
+		t.Error("the link has no packet socket")
 	}
 	if l.port.Reserve(l.txFrames[:1]) != 1 {
 		t.Fatal("no frame")
@@ -195,13 +196,13 @@ func TestXDPLateFirst(t *testing.T) {
 	l.retry(retryMin) // as if the system had had no room
 	must(t, p.Send(q.local, [][]byte{make([]byte, 5)}, 0))
 	p.d.prog.Unlock()
-	q.d.until(t, "both", func() bool { return len(back.got) >= 2 })
+	q.d.until(t, "both datagrams arrive", func() bool { return len(back.got) >= 2 })
 	if first, second := len(back.got[0].data), len(back.got[1].data); first != 77 || second != 5 {
 		t.Errorf("datagrams of %d and %d bytes, want 77 and 5", first, second)
 	}
 }
 
-// TestXDPEndFlush: frames that wait for others when the port returns to sockets, or closes, still leave.
+// TestXDPEndFlush: frames that wait for others leave when the port returns to sockets, or closes.
 func TestXDPEndFlush(t *testing.T) {
 	for _, end := range []func(*port) error{func(p *port) error { return p.SetLink(core.LinkSockets) }, (*port).Close} {
 		p, q, in, back := xdpPort(t)
@@ -215,11 +216,11 @@ func TestXDPEndFlush(t *testing.T) {
 			sent++
 		}
 		if l.unflushed == 0 {
-			t.Error("nothing ever waits")
+			t.Error("no frame ever waits")
 		}
 		must(t, end(p))
 		p.d.prog.Unlock()
-		q.d.until(t, "all of them", func() bool { return len(back.got) == sent })
+		q.d.until(t, "all frames that were sent", func() bool { return len(back.got) == sent })
 	}
 }
 
@@ -265,7 +266,7 @@ func TestXDPOwnSource(t *testing.T) {
 				return
 			}
 			if time.Now().After(end) {
-				t.Fatalf("it takes what the impostor sends: %v; %v", took, p)
+				t.Fatalf("the port accepts the impostor's packets: %v; %v", took, p)
 			}
 		}
 	}
@@ -278,14 +279,14 @@ func TestXDPOwnSource(t *testing.T) {
 	before := p.counts().BypassRefused
 	takes(p, in, false)
 	if p.counts().BypassRefused == before {
-		t.Error("what is refused is not counted")
+		t.Error("refused packets are not counted")
 	}
 	a.IP("addr", "del", "10.98.0.9/32", "dev", "lo")
 	takes(p, in, true)
 	a.IP("addr", "add", "10.98.0.9/32", "dev", "lo")
 	takes(p, in, false)
 	a.Set("net/ipv4/conf/eth9/accept_local", "1")
-	p, in = open(linkXDP) // which reads accept_local when it is made
+	p, in = open(linkXDP) // reads accept_local when it is made
 	for range 3 {
 		takes(p, in, true)
 	}

@@ -14,8 +14,8 @@ import (
 	"gofabric/test/veth"
 )
 
-// BenchmarkXDPFirst measures the time from the choice of AF_XDP until a datagram leaves past the system's stack, at
-// both ends of a veth pair at once. Threads wait in the kernel meanwhile: with -cpu 8 the result does not include
+// BenchmarkXDPFirst measures the time from the choice of AF_XDP until a datagram bypasses the system's stack, at
+// both ends of a veth pair at once. Threads wait in the kernel meanwhile. With -cpu 8 the result does not include
 // the time until the runtime notices that.
 func BenchmarkXDPFirst(b *testing.B) {
 	x, y := veth.Pair(b, veth.Options{Net: 98})
@@ -35,7 +35,7 @@ func benchFirst(b *testing.B, hosts [2]*veth.Host, to core.DatagramLink, frags s
 		d[i] = testDomain(b, "XDP_FRAGS", frags)
 		p[i], _ = testPort(b, d[i], h.V4)
 	}
-	var set, first [2][]float64 // milliseconds: for the choice, and from there on
+	var set, first [2][]float64 // milliseconds: until AF_XDP is set, and from then until the first datagram
 	for b.Loop() {
 		var all sync.WaitGroup
 		for i, h := range hosts {
@@ -52,7 +52,7 @@ func benchFirst(b *testing.B, hosts [2]*veth.Host, to core.DatagramLink, frags s
 					p[i].send(p[1-i].local, 0, make([]byte, 8))
 					time.Sleep(100 * time.Microsecond)
 					if time.Since(began) > patience {
-						b.Errorf("none after %v", patience)
+						b.Errorf("no datagram bypasses the stack within %v", patience)
 						return
 					}
 				}

@@ -4,7 +4,7 @@ import "gofabric/internal/xdp"
 
 // xdpLinks are a domain's AF_XDP links, by interface. Only the first link of each interface watches the AF_XDP
 // sockets. When it receives packets of the others, it notifies them. So a domain needs one of the some 50 epoll
-// paths that the kernel allows (xdp.Port.SetPassive), whatever the number of its endpoints.
+// paths that the kernel allows (xdp.Port.SetPassive), for any number of endpoints.
 type xdpLinks struct {
 	by map[*xdp.Interface][]*xdpLink
 }

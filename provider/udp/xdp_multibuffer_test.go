@@ -26,11 +26,11 @@ func kernelHas(t *testing.T, major, minor int) bool {
 	return a > major || a == major && b >= minor
 }
 
-// TestXDPJumbo: datagrams of several frames are sent and received past the kernel's stack, one by one and in runs,
+// TestXDPJumbo: datagrams of several frames bypass the kernel's stack in both directions, one by one and in runs,
 // from parts of odd lengths. The other end is a socket, or has AF_XDP as well.
 func TestXDPJumbo(t *testing.T) {
 	if !kernelHas(t, 6, 6) {
-		need.Missing(t, "packets in several frames take Linux 6.6")
+		need.Missing(t, "packets in several frames need Linux 6.6")
 	}
 	const mtu = 9000
 	a, b := places(t)
@@ -44,7 +44,7 @@ func TestXDPJumbo(t *testing.T) {
 			b.Enter()
 			q, in := testPort(t, testDomain(t, "LINK", link), netip.MustParseAddr(at[1]))
 			bypasses(t, p, q, in)
-			a.Enter() // in whose namespace the path is queried
+			a.Enter() // the path is queried in this namespace
 			whole := p.MaxDatagram(q.local)
 			if whole < mtu-48 {
 				t.Fatalf("%v takes datagrams of %d bytes", p, whole)
@@ -70,21 +70,21 @@ func TestXDPJumbo(t *testing.T) {
 	}
 }
 
-// bypasses sends datagrams until one goes past the kernel's stack: then the neighbour is known, unless routes
-// change.
+// bypasses sends datagrams until one bypasses the kernel's stack. From then on the neighbour is known, unless
+// routes change.
 func bypasses(t *testing.T, p, q *port, in *inbox) {
 	t.Helper()
 	was := p.counts().BypassSent
 	for deadline := time.Now().Add(patience); p.counts().BypassSent == was; {
 		if time.Now().After(deadline) {
-			t.Fatalf("%v sends nothing past the kernel's stack", p.local)
+			t.Fatalf("no datagram of %v bypasses the kernel's stack", p.local)
 		}
 		hears(t, p, q, in, 8)
 	}
 }
 
-// sendLong sends datagrams of seg bytes each, or one, until they go past the kernel's stack, because the neighbour
-// is queried again after a change of routes. It compares the datagrams that arrive, by either way.
+// sendLong sends datagrams of seg bytes each, or one, until they bypass the kernel's stack, because the link
+// queries the neighbour again after a change of routes. It compares the datagrams that arrive on either path.
 func sendLong(t *testing.T, p, q *port, in *inbox, seg int, data []byte) {
 	t.Helper()
 	what := fmt.Sprintf("%v to %v: %d bytes by %d", p.local, q.local, len(data), seg)
@@ -109,14 +109,14 @@ func sendLong(t *testing.T, p, q *port, in *inbox, seg int, data []byte) {
 			return true
 		})
 		if got != string(data) {
-			t.Errorf("%s came as other ones", what)
+			t.Errorf("%s: different datagrams arrived", what)
 		}
 		s := p.counts()
 		if s.BypassSent == was.BypassSent+uint64(count) {
 			return
 		}
 		if time.Now().After(deadline) {
-			t.Fatalf("%s: of %d datagrams, %d were sent past the kernel's stack", what, count, s.BypassSent-was.BypassSent)
+			t.Fatalf("%s: of %d datagrams, %d bypassed the kernel's stack", what, count, s.BypassSent-was.BypassSent)
 		}
 	}
 }

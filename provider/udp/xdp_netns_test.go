@@ -19,7 +19,7 @@ func TestXDP(t *testing.T) {
 	for _, links := range [][2]string{{linkXDP, linkSockets}, {linkSockets, linkXDP}, {linkXDP, linkXDP}} {
 		for _, at := range [][2]string{{"10.98.0.1", "10.98.0.2"}, {"fd98::1", "fd98::2"}} {
 			t.Run(links[0]+"-"+links[1]+"/"+at[0], func(t *testing.T) {
-				runtime.LockOSThread() // never unlocked, as the thread changes its namespace
+				runtime.LockOSThread() // never unlocked: the thread changes its namespace
 				var d [2]*domain
 				var p [2]*port
 				var in [2]*inbox
@@ -42,7 +42,7 @@ func TestXDP(t *testing.T) {
 								t.Fatal(err)
 							}
 							var got gotDatagram
-							d[1-i].until(t, "a datagram", func() bool {
+							d[1-i].until(t, "a datagram arrives", func() bool {
 								in := in[1-i]
 								if len(in.got) > 0 {
 									got, in.got = in.got[0], nil
@@ -50,7 +50,8 @@ func TestXDP(t *testing.T) {
 								return got.from.IsValid()
 							})
 							if got.data != string(data) || got.from != p[i].local {
-								t.Fatalf("%d bytes from %v came as %d from %v", size, p[i].local, len(got.data), got.from)
+								t.Fatalf("%d bytes from %v arrived as %d from %v",
+									size, p[i].local, len(got.data), got.from)
 							}
 						}
 					}
@@ -70,7 +71,7 @@ func TestXDPWritable(t *testing.T) {
 		t.Fatal(p.noXDP)
 	}
 	for range 2 {
-		testPort(t, d, netip.MustParseAddr("10.98.0.1")) // with a second port, passes no longer read each directly
+		testPort(t, d, netip.MustParseAddr("10.98.0.1")) // with a second port, passes no longer read each port directly
 		d.prog.Lock()
 		in.writable = 0
 		p.block()
@@ -78,12 +79,13 @@ func TestXDPWritable(t *testing.T) {
 			t.Errorf("Send on a full socket: %v", err)
 		}
 		d.prog.Unlock()
-		d.untilItself(t, "the port is told once that there is room", func() bool { return in.writable == 1 })
+		d.untilItself(t, "the port reports room once", func() bool { return in.writable == 1 })
 	}
 }
 
-// TestXDPManyDomains: an interface has many endpoints of one domain, and of many domains. Those for which the
-// kernel has no epoll path left use sockets. All receive their datagrams, while the goroutine makes the progress.
+// TestXDPManyDomains: an interface has many endpoints of one domain, and endpoints of many domains. The kernel
+// allows few epoll paths. Endpoints without one use sockets. All receive their datagrams, while the goroutine makes
+// the progress.
 func TestXDPManyDomains(t *testing.T) {
 	const perDomain, domains = 120, 60
 	a, b := places(t)
@@ -115,7 +117,7 @@ func TestXDPManyDomains(t *testing.T) {
 	}
 	bound := netx.EdgeTriggered // the portable Poller cannot watch another one
 	if bypassed < perDomain+30 || bound && bypassed == perDomain+domains {
-		t.Errorf("%d of %d ports have AF_XDP: the kernel's bound is some tens of domains", bypassed, len(ports))
+		t.Errorf("%d of %d ports have AF_XDP: the kernel allows some tens of domains", bypassed, len(ports))
 	}
 	hear := func(first int) {
 		t.Helper()

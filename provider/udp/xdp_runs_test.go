@@ -10,7 +10,7 @@ import (
 )
 
 // TestXDPRuns: the datagrams of a run arrive as they were sent. In generic mode the system delivers a run in one
-// piece, which may be shorter than the MTU, for example because a path is narrower than the interface.
+// piece. The run may be shorter than the MTU, for example because a path is narrower than the interface.
 func TestXDPRuns(t *testing.T) {
 	a, b := places(t)
 	for _, h := range []*veth.Host{a, b} {
@@ -35,7 +35,7 @@ func TestXDPRuns(t *testing.T) {
 				must(t, w.from.send(w.to.local, seg, make([]byte, total)))
 				for sum, n := 0, 0; sum < total; n++ {
 					var size int
-					w.to.d.until(t, "the run", func() bool {
+					w.to.d.until(t, "the whole run arrives", func() bool {
 						if len(w.in.got) == 0 {
 							return false
 						}
@@ -44,7 +44,8 @@ func TestXDPRuns(t *testing.T) {
 						return true
 					})
 					if want := min(seg, total-sum); size != want {
-						t.Errorf("%v to %v, %d bytes by %d: datagram %d has %d bytes, want %d", w.from.local, w.to.local, total, seg, n, size, want)
+						t.Errorf("%v to %v, %d bytes by %d: datagram %d has %d bytes, want %d",
+							w.from.local, w.to.local, total, seg, n, size, want)
 					}
 					sum += size
 				}

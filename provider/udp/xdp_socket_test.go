@@ -10,7 +10,7 @@ import (
 	"gofabric/internal/netx"
 )
 
-// looked counts the reads of the socket, which returns data as often as it is told to.
+// looked counts the reads of the socket. As many reads as has says return data.
 type looked struct {
 	link
 	times, has int
@@ -25,7 +25,7 @@ func (l *looked) receive(bool) ([]netx.Datagram, bool, syscall.Errno) {
 }
 
 // TestXDPSocketTurns: passes read the socket now and then. After one that found data there, each pass reads it for
-// a while, since more is likely to come that way.
+// a while, since more data is likely to arrive there.
 func TestXDPSocketTurns(t *testing.T) {
 	a, _ := places(t)
 	a.Enter()
@@ -40,20 +40,20 @@ func TestXDPSocketTurns(t *testing.T) {
 	in := &looked{link: l.link}
 	l.link = in
 	defer func() { l.link = in.link }()
-	l.receive(true) // what the poller reported before
+	l.receive(true) // takes the event that the poller reported before
 	l.turns, l.socketTurns, l.woken = 0, 0, false
 	for n, c := range []struct{ has, receives, want int }{
 		{0, 4 * socketEvery, 4},
 		{1, socketEvery, 1},           // the last of them finds data
 		{0, socketAgain, socketAgain}, // all that follow read the socket
-		{0, 4 * socketEvery, 4},       // and then no longer
+		{0, 4 * socketEvery, 4},       // and then only some
 	} {
 		in.times, in.has = 0, c.has
 		for range c.receives {
 			l.receive(true)
 		}
 		if in.times != c.want {
-			t.Errorf("step %d: %d of %d receives looked at the socket, want %d", n, in.times, c.receives, c.want)
+			t.Errorf("step %d: %d of %d receives read the socket, want %d", n, in.times, c.receives, c.want)
 		}
 	}
 }

@@ -30,17 +30,17 @@ func xdpPair(t *testing.T, a, b *veth.Host, variables ...string) (d *domain, p [
 	}
 	for i := range p { // until the neighbour is known
 		dest := p[1-i].local
-		d.until(t, "a datagram past the system's stack", func() bool {
+		d.until(t, "a datagram bypasses the system's stack", func() bool {
 			must(t, p[i].Send(dest, [][]byte{{1}}, 0))
 			d.prog.Pass()
 			return links[i].sent > 0
 		})
 	}
-	d.until(t, "quiet", func() bool { return links[0].unflushed == 0 && links[1].unflushed == 0 })
+	d.until(t, "no datagram waits in the links", func() bool { return links[0].unflushed == 0 && links[1].unflushed == 0 })
 	return d, p, in, links
 }
 
-// TestXDPMode: over veth the kernel's stack runs the program, unless the user wants the driver to.
+// TestXDPMode: over veth the kernel's stack runs the program, unless the user selects driver mode.
 func TestXDPMode(t *testing.T) {
 	a, _ := places(t)
 	a.Enter()
@@ -59,8 +59,8 @@ func TestXDPMode(t *testing.T) {
 	}
 }
 
-// TestXDPNewcomer: the first datagram of an endpoint goes past the stack if another endpoint of its address has
-// sent to the peer before.
+// TestXDPNewcomer: the first datagram of an endpoint bypasses the stack if another endpoint of its address has sent
+// to the peer before.
 func TestXDPNewcomer(t *testing.T) {
 	a, b := places(t)
 	d, p, _, links := xdpPair(t, a, b)
@@ -78,14 +78,15 @@ func TestXDPNewcomer(t *testing.T) {
 			return
 		}
 		if time.Now().After(deadline) {
-			t.Fatalf("the first datagram went past the stack: %v; that of an endpoint that had sent before: %v", first, known)
+			t.Fatalf("the first datagram bypassed the stack: %v; that of an endpoint that had sent before: %v",
+				first, known)
 		}
 		time.Sleep(time.Millisecond)
 	}
 }
 
-// TestXDPGather: of several datagrams without a pass in between, the first leaves at once, unless a burst went
-// before. The following ones wait for the pass, and all of them arrive in order.
+// TestXDPGather sends several datagrams without a pass in between. The first leaves at once, unless a burst went
+// before. The others wait for the pass, and all of them arrive in order.
 func TestXDPGather(t *testing.T) {
 	a, b := places(t)
 	d, p, in, links := xdpPair(t, a, b)
@@ -95,25 +96,25 @@ func TestXDPGather(t *testing.T) {
 	count := 3 * frameLimits.Copied
 	most := 0
 	for round := range 4 {
-		d.until(t, "all from before", func() bool { in[1].got = nil; return true })
+		d.until(t, "all datagrams from before", func() bool { in[1].got = nil; return true })
 		d.prog.Lock()
 		d.prog.Pass()
 		for i := range count {
 			must(t, p[0].Send(p[1].local, [][]byte{{byte(i)}}, 0))
 			if round == 0 && i == 0 && links[0].unflushed != 0 {
-				t.Error("the first waits")
+				t.Error("the first datagram waits")
 			}
 			most = max(most, links[0].unflushed)
 		}
 		d.prog.Pass()
 		if links[0].unflushed != 0 {
-			t.Errorf("%d still wait after a pass", links[0].unflushed)
+			t.Errorf("%d datagrams still wait after a pass", links[0].unflushed)
 		}
 		d.prog.Unlock()
-		d.until(t, "all of them", func() bool { return len(in[1].got) >= count })
+		d.until(t, "all datagrams of the round", func() bool { return len(in[1].got) >= count })
 		for i, g := range in[1].got {
 			if g.data != string([]byte{byte(i)}) {
-				t.Fatalf("%q comes as number %d", g.data, i)
+				t.Fatalf("%q arrives as number %d", g.data, i)
 			}
 		}
 	}
@@ -140,7 +141,7 @@ func TestXDPKick(t *testing.T) {
 		}
 		left := links[0].unflushed
 		if d.prog.Pass(); left == 0 || left >= frameLimits.Copied || d.prog.Batch().Away() {
-			t.Errorf("burst %d: %d datagrams wait for a pass, the application is thought to stay away: %v; want a few, false", burst, left, d.prog.Batch().Away())
+			t.Errorf("burst %d: %d datagrams wait for a pass, batch takes the application for away: %v; want a few, false", burst, left, d.prog.Batch().Away())
 		}
 	}
 }
@@ -155,12 +156,12 @@ func (f flusher) Flush() { f() }
 func TestXDPGatherWithinFlush(t *testing.T) {
 	a, b := places(t)
 	d, p, in, links := xdpPair(t, a, b)
-	d.until(t, "all from before", func() bool { in[1].got = nil; return true })
+	d.until(t, "all datagrams from before", func() bool { in[1].got = nil; return true })
 	sent := 0
 	gather := func() {
 		for n := 0; links[0].unflushed == 0; n++ {
 			if n == 10000 {
-				t.Error("nothing ever waits")
+				t.Error("no datagram ever waits")
 				return
 			}
 			must(t, p[0].Send(p[1].local, [][]byte{{byte(sent)}}, 0))
@@ -176,14 +177,14 @@ func TestXDPGatherWithinFlush(t *testing.T) {
 	new(batch.Stream).Answer(d.prog.Batch(), &above)
 	d.prog.FlushStaged()
 	if links[0].unflushed != 0 {
-		t.Errorf("%d wait after the flush", links[0].unflushed)
+		t.Errorf("%d datagrams wait after the flush", links[0].unflushed)
 	}
 	d.prog.Unlock()
-	d.until(t, "all of them", func() bool { return len(in[1].got) == sent })
+	d.until(t, "all datagrams that were sent", func() bool { return len(in[1].got) == sent })
 }
 
 // TestXDPDirect: while every pass receives, the descriptor does not become readable. Afterwards it does, also for
-// datagrams that came before.
+// datagrams that arrived before.
 func TestXDPDirect(t *testing.T) {
 	a, b := places(t)
 	d, p, in, links := xdpPair(t, a, b)
@@ -201,7 +202,7 @@ func TestXDPDirect(t *testing.T) {
 		d.prog.FlushStaged()
 		links[0].flush()
 		if readable() {
-			t.Fatal("told of a datagram though every pass looks")
+			t.Fatal("the descriptor is readable though every pass receives")
 		}
 		p[1].Poll()
 	}
@@ -210,7 +211,7 @@ func TestXDPDirect(t *testing.T) {
 	d.prog.FlushStaged()
 	must(t, links[1].direct(false))
 	if !readable() {
-		t.Error("not told of what came before")
+		t.Error("the descriptor is not readable though a datagram has arrived")
 	}
 }
 
@@ -219,18 +220,18 @@ func TestXDPDirectSocket(t *testing.T) {
 	a, b := places(t)
 	d, p, in, links := xdpPair(t, a, b)
 	if links[0].segments() == 1 {
-		notHere(t, "runs go by AF_XDP")
+		notHere(t, "datagrams arrive in runs through AF_XDP")
 	}
 	readable := func() bool {
 		n, err := unix.Poll([]unix.PollFd{{Fd: int32(links[1].wait()), Events: unix.POLLIN}}, 0)
 		must(t, err)
 		return n > 0
 	}
-	d.until(t, "all from before", func() bool { in[1].got = nil; return true })
+	d.until(t, "all datagrams from before", func() bool { in[1].got = nil; return true })
 	d.prog.Lock()
 	defer d.prog.Unlock()
 	must(t, links[1].direct(true))
-	must(t, links[1].want(netx.In)) // is remembered
+	must(t, links[1].want(netx.In)) // the link remembers this
 	links[1].woken, links[1].socketTurns = false, 0
 	run := [][]byte{make([]byte, 10_000)}
 	must(t, p[0].Send(p[1].local, run, 1000))
@@ -240,27 +241,27 @@ func TestXDPDirectSocket(t *testing.T) {
 		return n > 0
 	}
 	if !socket() {
-		t.Fatal("nothing came to the socket")
+		t.Fatal("no datagram arrived at the socket")
 	}
 	if readable() {
-		t.Error("told of what came to the socket though every pass looks")
+		t.Error("the descriptor is readable for the socket's data though every pass receives")
 	}
 	for deadline := time.Now().Add(patience); len(in[1].got) < 10; p[1].Poll() {
 		if time.Now().After(deadline) {
-			t.Fatalf("%d datagrams came", len(in[1].got))
+			t.Fatalf("received %d datagrams", len(in[1].got))
 		}
 	}
 	must(t, p[0].Send(p[1].local, run, 1000))
 	if !socket() {
-		t.Fatal("nothing came to the socket")
+		t.Fatal("no datagram arrived at the socket")
 	}
 	must(t, links[1].direct(false))
 	if !readable() {
-		t.Error("not told of what came before")
+		t.Error("the descriptor is not readable though the socket has data")
 	}
 }
 
-// TestXDPLinkLocal: datagrams of link-local addresses have a source that can be answered.
+// TestXDPLinkLocal: datagrams of link-local addresses have a source address that can be answered.
 func TestXDPLinkLocal(t *testing.T) {
 	a, b := places(t)
 	var p [2]*port
@@ -278,7 +279,7 @@ func TestXDPLinkLocal(t *testing.T) {
 		was := p[1].counts()
 		must(t, p[0].send(p[1].local, 0, []byte{1}))
 		var from netip.AddrPort
-		p[1].d.until(t, "a datagram", func() bool {
+		p[1].d.until(t, "a datagram arrives", func() bool {
 			if len(in[1].got) > 0 {
 				from, in[1].got = in[1].got[0].from, nil
 			}
@@ -286,14 +287,15 @@ func TestXDPLinkLocal(t *testing.T) {
 		})
 		// The zone's name is that of the namespace of the receiving thread. Here this is any thread; an application
 		// has one namespace.
-		if want := p[0].local; from.Port() != want.Port() || from.Addr().WithZone("") != want.Addr().WithZone("") || from.Addr().Zone() == "" {
-			t.Fatalf("it came from %v, want %v", from, want)
+		if want := p[0].local; from.Port() != want.Port() || from.Addr().WithZone("") != want.Addr().WithZone("") ||
+			from.Addr().Zone() == "" {
+			t.Fatalf("the datagram came from %v, want %v", from, want)
 		}
 		if p[1].counts().BypassReceived > was.BypassReceived {
 			break
 		}
 		if time.Now().After(deadline) {
-			t.Fatal("nothing comes past the system's stack")
+			t.Fatal("no datagram bypasses the system's stack")
 		}
 	}
 	hears(t, p[1], p[0], in[0], 9)

@@ -13,7 +13,7 @@ import (
 	"gofabric/test/wait"
 )
 
-// waits reports whether datagrams wait that the link in use has not received.
+// waits reports whether datagrams wait that the current link has not received.
 func (p *port) waits() bool {
 	if x, ok := p.xdp.(*xdpLink); ok {
 		return !x.port.Empty()
@@ -22,7 +22,7 @@ func (p *port) waits() bool {
 	return n > 0
 }
 
-// kinds returns how many different bytes below most have come.
+// kinds returns how many different bytes below most have arrived.
 func (r *inbox) kinds(most int) int {
 	seen := map[string]bool{}
 	for _, g := range r.got {
@@ -33,8 +33,8 @@ func (r *inbox) kinds(most int) int {
 	return len(seen)
 }
 
-// TestXDPChosenUnderWay: datagrams in flight while the link is changed arrive, by whichever link they were sent and
-// received.
+// TestXDPChosenUnderWay: datagrams in flight while the link is changed arrive, for each link that sent and each
+// that receives them.
 func TestXDPChosenUnderWay(t *testing.T) {
 	const count = 100 // more than one receive takes
 	a, b := places(t)
@@ -48,12 +48,12 @@ func TestXDPChosenUnderWay(t *testing.T) {
 	for _, to := range []core.DatagramLink{core.LinkXDP, core.LinkSockets, core.LinkXDP, core.LinkSockets} {
 		bypassed := p.xdp != nil
 		must(t, q.send(p.local, 0, []byte{count})) // the neighbour is known from now on
-		d.until(t, "the one before", func() bool { return len(in.got) > 0 })
-		other.until(t, "a datagram by the way to be tried", func() bool { // the headers for it may not be known yet
+		d.until(t, "the datagram from before", func() bool { return len(in.got) > 0 })
+		other.until(t, "a datagram through the current link", func() bool { // the headers for it may not be known yet
 			must(t, p.send(q.local, 0, []byte{count}))
 			return !bypassed || p.counts().BypassSent > 0 && p.xdp.(*xdpLink).peer(q.local) != nil
 		})
-		other.until(t, "silence", func() bool { n := len(back.got); back.got = nil; return n == 0 })
+		other.until(t, "no datagram arrives any more", func() bool { n := len(back.got); back.got = nil; return n == 0 })
 		d.prog.Lock()
 		in.got = nil
 		was := p.Stats()
@@ -62,16 +62,20 @@ func TestXDPChosenUnderWay(t *testing.T) {
 			must(t, p.Send(q.local, [][]byte{{byte(i)}}, 0))
 		}
 		if x, ok := p.xdp.(*xdpLink); ok && x.unflushed == 0 {
-			must(t, p.Send(q.local, [][]byte{{count}}, 0)) // one that waits for others
+			must(t, p.Send(q.local, [][]byte{{count}}, 0)) // a datagram that waits for others
 		}
-		wait.Until(t, "some of it waits", p.waits)
+		wait.Until(t, "a datagram waits", p.waits)
 		must(t, p.SetLink(to))
 		d.prog.Unlock()
 		// No pass receives for p.
-		d.untilItself(t, fmt.Sprintf("all that was under way at the change to %v has come", to), func() bool { return in.kinds(count) == count })
-		other.until(t, "all that it had sent at the change", func() bool { return back.kinds(count) == count })
+		d.untilItself(t, fmt.Sprintf("all datagrams in flight at the change to %v arrive", to), func() bool {
+			return in.kinds(count) == count
+		})
+		other.until(t, "all datagrams that the port had sent at the change", func() bool {
+			return back.kinds(count) == count
+		})
 		if s := p.counts(); bypassed && s.BypassReceived-was.BypassReceived == 0 {
-			t.Errorf("nothing came past the stack: %+v", s)
+			t.Errorf("no datagram bypassed the stack: %+v", s)
 		}
 	}
 }

@@ -27,7 +27,7 @@ func query(name string, t core.EPType) core.Query {
 	return core.Query{Hints: h}
 }
 
-// TestGetInfo: the layer appears where it is named, at any height, and nowhere else.
+// TestGetInfo: the layer appears where the provider string names it, at any height, and nowhere else.
 func TestGetInfo(t *testing.T) {
 	net := fabrictest.New(t, 2, fabrictest.Config{})
 	tests := []struct {
@@ -63,8 +63,9 @@ func TestGetInfo(t *testing.T) {
 	}
 	i := infos[0]
 	for _, name := range []string{"mem;fault;ofi_rxd", "mem;fault", "mem"} {
-		if i == nil || i.Fabric.ProvName != name || i.DestAddr.IP.String() != "10.0.0.2:7471" || i.SrcAddr.IP.Addr().String() != "10.0.0.1" {
-			t.Fatalf("for %s there is %v", name, i)
+		if i == nil || i.Fabric.ProvName != name || i.DestAddr.IP.String() != "10.0.0.2:7471" ||
+			i.SrcAddr.IP.Addr().String() != "10.0.0.1" {
+			t.Fatalf("Infos for %s: %v", name, i)
 		}
 		i = i.Below()
 	}
@@ -135,7 +136,7 @@ func open(t *testing.T, n *fabrictest.Node, stack string) *end {
 				t.Error(err)
 			}
 			if e.port.Close() == nil || e.port.Send(e.port.Local(), nil, 0) == nil {
-				t.Error("a closed port does something")
+				t.Error("a closed port still works")
 			}
 		})
 		if err := errors.Join(e.dom.Close(), f.Close()); err != nil {
@@ -156,8 +157,8 @@ func (e *end) send(to *end, seg int, b []byte) {
 	e.locked(func() { e.port.Send(to.port.Local(), [][]byte{b}, seg) })
 }
 
-// TestPort: the same variables and traffic have the same result, and another seed has another. Everything is
-// counted, also of closed ports.
+// TestPort: the same variables and traffic give the same result, and another seed gives another one. Everything is
+// counted, also for closed ports.
 func TestPort(t *testing.T) {
 	run := func(seed string) (text string, s fault.Stats) {
 		synctest.Test(t, func(t *testing.T) {
@@ -175,10 +176,10 @@ func TestPort(t *testing.T) {
 			b.locked(func() { text = strings.Join(b.got, "\n") })
 			var ok bool
 			if s, ok = fault.StatsOf(a.dom.Driver()); !ok {
-				t.Error("no counts")
+				t.Error("the layer counts no faults")
 			}
 			if _, ok := fault.StatsOf(b.dom.Driver()); ok {
-				t.Error("counts without the layer")
+				t.Error("faults are counted without the layer")
 			}
 			if want := int(s.Sent - s.Lost + s.Duplicated); s.Sent != 1000 || len(b.got) != want {
 				t.Errorf("%d arrived, %+v", len(b.got), s)
@@ -194,7 +195,7 @@ func TestPort(t *testing.T) {
 	}
 	for what, n := range map[string]uint64{"lost": as.Lost, "duplicated": as.Duplicated, "reordered": as.Reordered, "corrupted": as.Corrupted} {
 		if n < 20 || n > 100 {
-			t.Errorf("%d are %s of 1000, want about 50", n, what)
+			t.Errorf("%d datagrams of 1000 are %s, want about 50", n, what)
 		}
 	}
 }

@@ -36,7 +36,7 @@ func TestSettings(t *testing.T) {
 		t.Fatal(err)
 	}
 	if want := (&settings{seed: 1, faults: impair.Faults{Backlog: impair.DefaultBacklog}, queue: 16 << 20}); !reflect.DeepEqual(s, want) {
-		t.Errorf("nothing set: %+v", s)
+		t.Errorf("settings without variables: %+v", s)
 	}
 	s, err = settingsOf(t, "SEED", "0xff", "LOSS", "5%", "DUP", "0.02", "REORDER", " 1e-3 ", "CORRUPT", "100 %", "DELAY", "10ms", "JITTER", "1us",
 		"RATE", "100M", "BACKLOG", "1000", "PARTITION", "1s-2s, 1m-", "QUEUE", "12345", "RESET", "1000000", "REFUSE", "1%", "CUT", "0.5")
@@ -77,7 +77,7 @@ func TestBadSettings(t *testing.T) {
 		for _, text := range texts {
 			_, err := settingsOf(t, name, text)
 			if err == nil {
-				t.Errorf("FI_FAULT_%s=%s passes", name, text)
+				t.Errorf("FI_FAULT_%s=%s is accepted", name, text)
 				continue
 			}
 			if !errors.Is(err, core.ErrInval) || text != "100h" && !strings.Contains(err.Error(), "FI_FAULT_"+name) {

@@ -3,7 +3,7 @@
 // these types in its own and implements only the calls that it changes.
 //
 // Objects are bound to each other: an endpoint to queues, a region to a counter. The driver below does not know a
-// hook's objects, so that the types here pass the drivers below them (Below).
+// hook's objects. Therefore the types here pass the drivers below them (Below).
 //
 // No type implements core.PlainSender or core.PlainReceiver: all transfers of a hook's endpoint pass through Post.
 package hook

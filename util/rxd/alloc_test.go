@@ -7,7 +7,7 @@ import (
 	"gofabric/test/duo"
 )
 
-// TestMain makes large messages go in datagrams. Copies from process to process are measured with tcp.
+// TestMain has large messages travel in datagrams. The tests of tcp measure single copies.
 func TestMain(m *testing.M) {
 	os.Setenv("FI_OFI_RXD_SINGLE_COPY_SIZE", "-1") // before the variable is read
 	os.Exit(m.Run())

@@ -6,7 +6,7 @@ import (
 	"gofabric/internal/transport/datagram"
 )
 
-// portChanger is the domain below, with other ports in place of its own.
+// portChanger is a domain that opens other ports in place of those of the domain below.
 type portChanger struct {
 	datagram.Domain
 	change func(datagram.Port) datagram.Port
@@ -20,7 +20,7 @@ func (c portChanger) OpenPort(info *core.Info, r datagram.Receiver) (datagram.Po
 	return p, err
 }
 
-// ChangePorts makes the endpoints of a domain use the ports that change returns for theirs.
+// ChangePorts makes the endpoints of a domain use the ports that change returns in place of their own.
 func ChangePorts(d *core.Domain, change func(datagram.Port) datagram.Port) {
 	dom := d.Driver().(*domain)
 	dom.Lower = portChanger{dom.Lower, change}

@@ -68,8 +68,8 @@ func openFake(t *testing.T) (s *duo.Side, ports *[]*fakePort) {
 	return s, ports
 }
 
-// TestExpects: the port is informed of addresses that are in the vector already, whether the vector is bound or the
-// port opened first.
+// TestExpects: the port is informed of addresses that are in the vector already, both if the vector is bound first
+// and if the port is opened first.
 func TestExpects(t *testing.T) {
 	s, ports := openFake(t)
 	peer := netip.MustParseAddrPort("127.0.0.1:7471")
@@ -107,7 +107,7 @@ func TestBurstTakesTime(t *testing.T) {
 	duo.Check(t, s.EP.Enable())
 	y := duo.Open(t, "udp;ofi_rxd", core.EPTypeRDM, make([]byte, 64))
 	duo.Know(t, s, y)
-	const size, count = 3000, 10 // the ninth message exceeds the limits, and one is left then
+	const size, count = 3000, 10 // the ninth message exceeds the limits, and the tenth remains
 	buf, in := make([]byte, size), make([]byte, size)
 	port := (*ports)[0]
 	clock := rxd.TakeClock(s.EP)
@@ -131,14 +131,14 @@ func TestBurstTakesTime(t *testing.T) {
 		duo.Check(t, err)
 		_, away := rxd.Gathers(s.EP)
 		switch { // otherwise the first message left alone, or the window was full
-		case within > 0 && waits && away: // possible once: a timer sent something unreported
+		case within > 0 && waits && away: // this can happen once: a timer sent a datagram that was not reported
 			if bad++; bad == 4 {
-				t.Fatalf("burst %d: the application is thought to stay away, as in three bursts before; only %d were as they should be", round, good)
+				t.Fatalf("burst %d: batch takes the application for away, as in three bursts before; %d bursts were correct", round, good)
 			}
 		case within > 0 && waits:
 			good++
 		case round == 1000:
-			t.Fatal("a part of a burst is hardly ever sent before the rest")
+			t.Fatal("no round sends a part of a burst before the rest")
 		}
 		sent, received := count-n, count
 		wait.Until(t, "the burst arrives", func() bool {

@@ -19,7 +19,8 @@ func TestBadSettings(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if _, err = New(store, nil); !errors.Is(err, core.ErrInval) || !strings.Contains(err.Error(), name) && !strings.Contains(err.Error(), strings.ToLower(name)) {
+			if _, err = New(store, nil); !errors.Is(err, core.ErrInval) ||
+				!strings.Contains(err.Error(), name) && !strings.Contains(err.Error(), strings.ToLower(name)) {
 				t.Errorf("%s=%s: %v; want an error that names the variable", variable, value, err)
 			}
 		})
@@ -31,7 +32,8 @@ func TestDefaults(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if s := p.s; s.maxUnacked != 128 || !s.Extensions || s.SingleCopy != 32<<10 || s.recvWindow != 0 || s.peer <= 0 || s.handshake <= 0 {
+	if s := p.s; s.maxUnacked != 128 || !s.Extensions || s.SingleCopy != 32<<10 || s.recvWindow != 0 || s.peer <= 0 ||
+		s.handshake <= 0 {
 		t.Errorf("%+v", s)
 	}
 }

@@ -8,7 +8,7 @@ import (
 	xwire "gofabric/internal/xnet/wire"
 )
 
-// taker is the sink of a connection to a native peer, as far as packets needs one.
+// taker is the sink of a connection to a native peer, with the methods that packets needs.
 type taker struct {
 	xengine.Sink
 	k    *packets
@@ -19,7 +19,7 @@ type taker struct {
 func (s *taker) Received(r *xengine.RxOp) {
 	b := r.Buf()
 	if pkt := b[:r.Len()]; !bytes.Equal(pkt, bytes.Repeat([]byte{7}, 1000)) {
-		s.t.Errorf("%d bytes, not what was sent", len(pkt))
+		s.t.Errorf("received %d bytes, other data than was sent", len(pkt))
 	}
 	s.took++
 	s.k.put(b)
@@ -56,18 +56,19 @@ func TestPacketsHalf(t *testing.T) {
 	}
 	for range 2 {
 		if k.have < packetsFew || k.have > packetsKept {
-			t.Fatalf("%d buffers for idle peers", k.have)
+			t.Fatalf("%d buffers exist for idle peers", k.have)
 		}
 		s.took = 0
 		for i, c := range conns[1:] {
 			receive(c, msg[:500])
 			receive(conns[0], msg)
 			if s.took != i+1 || k.rx.Unexpected() != 0 {
-				t.Fatalf("with %d half received: %d messages have come, %d wait for a buffer", i+1, s.took, k.rx.Unexpected())
+				t.Fatalf("with %d incomplete messages: %d messages have arrived, %d wait for a buffer",
+					i+1, s.took, k.rx.Unexpected())
 			}
 		}
 		if k.have < peers || k.have > k.most {
-			t.Fatalf("%d buffers for %d half received", k.have, peers-1)
+			t.Fatalf("%d buffers for %d incomplete messages", k.have, peers-1)
 		}
 		for _, c := range conns[1:] {
 			receive(c, msg[500:])
@@ -84,7 +85,7 @@ func TestPacketsHalf(t *testing.T) {
 		k.shrink()
 	}
 	if k.have > packetsKept {
-		t.Errorf("%d buffers when all are gone", k.have)
+		t.Errorf("%d buffers are left after all connections ended", k.have)
 	}
 	k.rx.Release()
 }

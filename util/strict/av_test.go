@@ -9,7 +9,7 @@ import (
 	"gofabric/core"
 )
 
-// TestVectorKnows: which addresses an application may send to after it has filled a vector in some way.
+// TestVectorKnows checks to which addresses an application may send after it has filled a vector in some way.
 func TestVectorKnows(t *testing.T) {
 	addr, none := core.IPAddr(netip.MustParseAddrPort("10.0.0.1:1")), core.Addr{}
 	failed := errors.New("failed")
@@ -54,12 +54,12 @@ func TestVectorKnows(t *testing.T) {
 		c.fill(v, v.AVDriver.(*fakeAV))
 		for _, fi := range c.known {
 			if !v.has(fi) {
-				t.Errorf("%s: %#x is not known", c.name, fi)
+				t.Errorf("%s: %#x is unknown", c.name, fi)
 			}
 		}
 		for _, fi := range c.others {
 			if v.has(fi) {
-				t.Errorf("%s: %#x is known", c.name, fi)
+				t.Errorf("%s: %#x is known, and must not be", c.name, fi)
 			}
 		}
 		if said := strings.Contains(b.log.String(), "not all addresses were taken"); said != (c.name == "one refused") {
@@ -71,10 +71,10 @@ func TestVectorKnows(t *testing.T) {
 func TestVectorRefused(t *testing.T) {
 	b := newBelow(t, Kind{})
 	if _, err := b.d.OpenAV(core.AVAttr{Name: "shared"}, nil); !errors.Is(err, core.ErrNoSys) {
-		t.Errorf("a shared vector: %v", err)
+		t.Errorf("a shared vector of a provider that has none: %v", err)
 	}
 	b = newBelow(t, Kind{Caps: core.CapSharedAV})
 	if _, err := b.d.OpenAV(core.AVAttr{Name: "shared"}, nil); err != nil {
-		t.Errorf("a shared vector where there are some: %v", err)
+		t.Errorf("a shared vector of a provider that has some: %v", err)
 	}
 }

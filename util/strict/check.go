@@ -95,5 +95,5 @@ func (t *transfer) checkPeer() error {
 		return nil
 	}
 	return t.misuse(core.ErrInval, "the address %d is not in the address vector: it was not inserted, or refused (FI_ADDR_NOTAVAIL), or removed. On hardware: the "+
-		"provider does not check, and reads beyond its table, or sends to whoever has that place now", int64(t.Addr))
+		"provider does not check, and reads beyond its table, or sends to the peer that has this index now", int64(t.Addr))
 }

@@ -7,7 +7,7 @@ import (
 	"gofabric/core"
 )
 
-// TestCounter: each way to look at a counter makes progress, so that what is held back leaves.
+// TestCounter: each call that reads a counter makes progress, so that held operations leave.
 func TestCounter(t *testing.T) {
 	for name, look := range map[string]func(c *counter) error{
 		"value": func(c *counter) error { c.Value(); return nil },
@@ -30,10 +30,10 @@ func TestCounter(t *testing.T) {
 	}
 }
 
-// TestCounters: there are as many as the adapter has.
+// TestCounters: a domain opens as many counters as the adapter has.
 func TestCounters(t *testing.T) {
 	if _, err := newBelow(t, Kind{CntrCnt: none}).d.OpenCounter(core.CntrAttr{}, nil); !errors.Is(err, core.ErrNoSys) {
-		t.Errorf("where there are none: %v", err)
+		t.Errorf("a counter of an adapter without counters: %v", err)
 	}
 	d := newBelow(t, Kind{CntrCnt: 2}).d
 	var last core.CounterDriver
@@ -44,12 +44,12 @@ func TestCounters(t *testing.T) {
 		}
 	}
 	if _, err := d.OpenCounter(core.CntrAttr{}, nil); !errors.Is(err, core.ErrNoSpc) {
-		t.Errorf("a third of two: %v", err)
+		t.Errorf("a third counter of two: %v", err)
 	}
 	if err := last.Close(); err != nil {
 		t.Error(err)
 	}
 	if _, err := d.OpenCounter(core.CntrAttr{}, nil); err != nil {
-		t.Errorf("after one was closed: %v", err)
+		t.Errorf("a counter after another was closed: %v", err)
 	}
 }

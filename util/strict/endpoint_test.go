@@ -7,7 +7,7 @@ import (
 	"gofabric/core"
 )
 
-// TestEnabled: the calls that enable an endpoint do so only if they succeed.
+// TestEnabled: the calls that enable an endpoint enable it only if they succeed.
 func TestEnabled(t *testing.T) {
 	for name, call := range map[string]func(e *endpoint) error{
 		"enable":  (*endpoint).Enable,
@@ -24,8 +24,8 @@ func TestEnabled(t *testing.T) {
 	}
 }
 
-// TestFlags: an alias has flags of its own, and shares everything else; FI_SETOPSFLAG changes those of one
-// direction, if the endpoint below takes them.
+// TestFlags: an alias has its own flags, and shares everything else. FI_SETOPSFLAG changes the flags of one
+// direction, if the endpoint below accepts them.
 func TestFlags(t *testing.T) {
 	e, f := newBelow(t, Kind{}).over()
 	want := func(what string, e *endpoint, tx, rx core.OpFlags) {
@@ -42,7 +42,7 @@ func TestFlags(t *testing.T) {
 	a := opened.(*endpoint)
 	want("an alias for transmits", a, core.OpFence, core.OpMultiRecv)
 	if a.s != e.s || a.below == e.below {
-		t.Error("an alias has the state of its endpoint, and posts to the alias below")
+		t.Error("the alias does not share its endpoint's state, or posts to the endpoint below")
 	}
 	if opened, err = e.Alias(core.BindRecv, 0); err != nil {
 		t.Fatal(err)
@@ -62,19 +62,19 @@ func TestFlags(t *testing.T) {
 	}
 	want("refused", e, core.OpCompletion, core.OpMultiRecv)
 	if _, err := e.Alias(core.BindRecv, 0); err != core.ErrBadFlags {
-		t.Errorf("an alias that is refused below: %v", err)
+		t.Errorf("an alias that the endpoint below refuses: %v", err)
 	}
 	if err := a.Close(); err != nil || e.s.closed.Load() {
 		t.Errorf("closing an alias: %v, its endpoint is closed: %v", err, e.s.closed.Load())
 	}
 }
 
-// TestLacks: calls that the provider does not have.
+// TestLacks checks calls that the provider does not have.
 func TestLacks(t *testing.T) {
 	for _, c := range []struct {
 		lacks Lack
 		call  func(e *endpoint) error
-		below error // without the lack
+		below error // the error of a provider that has the call
 	}{
 		{LacksAlias, func(e *endpoint) error { _, err := e.Alias(core.BindTransmit, 0); return err }, nil},
 		{LacksCancel, func(e *endpoint) error { return e.Cancel(1) }, core.ErrNoEnt},
@@ -90,17 +90,17 @@ func TestLacks(t *testing.T) {
 	}
 }
 
-// TestClose: an endpoint is closed once, not at all if the one below is not, and what it holds back leaves before,
-// or is forgotten if it cannot.
+// TestClose: an endpoint is closed once, and stays open if the one below does. Held operations leave before, or are
+// forgotten if they cannot leave.
 func TestClose(t *testing.T) {
 	b := newBelow(t, Kind{EPCnt: 1})
 	e, f := b.over()
 	if _, err := b.d.OpenEndpoint(b.d.info, nil); !errors.Is(err, core.ErrNoSpc) {
-		t.Errorf("a second endpoint of one: %v", err)
+		t.Errorf("a second endpoint of an adapter with one: %v", err)
 	}
 	f.fail = core.ErrBusy
 	if err := e.Close(); err != core.ErrBusy || e.s.closed.Load() || len(b.d.eps) != 1 {
-		t.Errorf("closing one in use: %v, %d open", err, len(b.d.eps))
+		t.Errorf("closing an endpoint in use: %v, %d open", err, len(b.d.eps))
 	}
 	f.fail = nil
 	b.hold(e)
@@ -114,11 +114,11 @@ func TestClose(t *testing.T) {
 	f.full = core.ErrAgain
 	b.hold(e)
 	if err := e.Close(); err != nil || e.s.held != nil {
-		t.Errorf("closing one that has no room: %v, held: %v", err, e.s.held)
+		t.Errorf("closing an endpoint without room: %v, held: %v", err, e.s.held)
 	}
 }
 
-// TestShutdown: what is held back leaves before the connection ends.
+// TestShutdown: held operations leave before the connection ends.
 func TestShutdown(t *testing.T) {
 	b := newBelow(t, Kind{})
 	e, f := b.over()

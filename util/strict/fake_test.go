@@ -1,6 +1,6 @@
 package strict
 
-// This file has the drivers below in unit tests. They do what the test says.
+// This file has the drivers below the hook for unit tests. They do what the test sets.
 
 import (
 	"bytes"
@@ -10,7 +10,7 @@ import (
 	"gofabric/core"
 )
 
-// below is a domain of a profile with one kind of endpoint, over fakes. log is what the hook says.
+// below is a domain of a profile with one kind of endpoint, over fakes. log has the messages of the hook.
 type below struct {
 	d   *domain
 	log bytes.Buffer
@@ -49,7 +49,7 @@ func (c *fakeCounter) Ready(bool) (bool, error)           { return true, nil }
 func (c *fakeCounter) Close() error                       { return nil }
 func (c *fakeCounter) Ended() bool                        { return false }
 
-// fakeAV gives indices in order, none to the zero address.
+// fakeAV gives indices in order, and none to the zero address.
 type fakeAV struct {
 	core.AVDriver
 	next core.FIAddr
@@ -87,7 +87,7 @@ func (v *fakeAV) InsertSym(_ string, nodes int, _ string, services int, fi []cor
 
 func (v *fakeAV) Remove([]core.FIAddr, core.InsertFlags) error { return v.fail }
 
-// fakeEP is an endpoint that keeps what is posted.
+// fakeEP is an endpoint that keeps the operations that are posted.
 type fakeEP struct {
 	core.EndpointDriver
 	posted []core.Op
@@ -122,7 +122,7 @@ func (b *below) over() (*endpoint, *fakeEP) {
 	return b.d.over(f, info), f
 }
 
-// hold has the endpoint hold a message back, as a transmit without ordering may be.
+// hold has the endpoint hold a message back, as it may do with a transmit without ordering.
 func (b *below) hold(e *endpoint) {
 	e.s.held = &transfer{s: e.s, below: e.below, Op: core.Op{Call: core.CallInject, IOV: [][]byte{{1}}}}
 }

@@ -12,13 +12,13 @@ import (
 
 func TestMain(m *testing.M) { conform.Main(m) }
 
-// offers are what a well-behaved application offers.
+// offers is what a well-behaved application offers.
 const (
 	offerModes = core.ModeContext | core.ModeContext2 | core.ModeAsyncIOV | core.ModeMsgPrefix
 	offerMR    = core.MRModeLocal | core.MRModeVirtAddr | core.MRModeAllocated | core.MRModeProvKey | core.MRModeEndpoint
 )
 
-// stack is a stack seen through a profile, for an application that offers all modes.
+// stack is a stack under a profile, for an application that offers all modes.
 func stack(t *testing.T, profile, provider string, ep core.EPType, seed string) conform.Stack {
 	st := conform.Over(t, conform.Stack{Name: profile, Provider: provider, EPType: ep},
 		map[string]string{"FI_STRICT": profile, "FI_STRICT_SEED": seed})
@@ -34,7 +34,7 @@ func stack(t *testing.T, profile, provider string, ep core.EPType, seed string) 
 
 const all = core.AccessSend | core.AccessRecv | core.AccessRead | core.AccessWrite
 
-// misuse is something that an application must not do, the error, and a part of what is said about it.
+// misuse is a mistake of an application, the error that it gets, and a part of the error's text.
 type misuse struct {
 	name string
 	caps core.Caps
@@ -43,7 +43,7 @@ type misuse struct {
 	text string
 }
 
-// reg registers memory until the end of the test; what is under way with it ends with its endpoint.
+// reg registers memory until the end of the test. Operations that use it end with their endpoint.
 func reg(p *conform.Pair, s *conform.Side, buf []byte, access core.Access) *core.MemoryRegion {
 	r := s.Reg(buf, access)
 	p.T.Cleanup(func() {
@@ -56,12 +56,12 @@ func reg(p *conform.Pair, s *conform.Side, buf []byte, access core.Access) *core
 	return r
 }
 
-// sendOf sends n bytes that are registered.
+// sendOf registers b and sends it.
 func sendOf(p *conform.Pair, b []byte, ctx core.OpContext) error {
 	return p.A.EP.Send(b, reg(p, p.A, b, all).Desc(), p.A.Peer, ctx)
 }
 
-// accessTo writes 8 bytes, injected: they need no registration.
+// accessTo writes 8 bytes with an inject, which needs no registration.
 func accessTo(p *conform.Pair, addr, key uint64) error {
 	return p.TryPost(func() error { return p.A.EP.InjectWrite(make([]byte, 8), p.A.Peer, addr, key) })
 }
@@ -155,7 +155,7 @@ var (
 	}, core.ErrTooSmall, "msg_prefix_size"}
 )
 
-// TestMisuse: what each profile refuses, and what it says.
+// TestMisuse checks what each profile refuses, and the texts of the errors.
 func TestMisuse(t *testing.T) {
 	local := []misuse{unregistered, garbage, foreign, outside, rights, busy}
 	common := []misuse{inject, manyIOV, noCaps, early, closed, remoteKey, closedKey, remoteRange, remoteRight}
@@ -190,7 +190,7 @@ func TestMisuse(t *testing.T) {
 					if !errors.Is(err, m.want) || !strings.Contains(err.Error(), m.text) {
 						t.Errorf("%v; want %v and %q", err, m.want, m.text)
 					}
-					if tt.ep != core.EPTypeDgram { // the other side makes no progress while this one closes
+					if tt.ep != core.EPTypeDgram { // the other side makes no progress while this side closes
 						p.A.EP.SetOpt(core.OptLinger, 0)
 					}
 					p.Forget()
@@ -200,7 +200,8 @@ func TestMisuse(t *testing.T) {
 	}
 }
 
-// TestDemands: an application that does not offer what a profile demands gets no info, and is told why.
+// TestDemands: an application that does not offer what a profile demands gets no Info, and the error gives the
+// reason.
 func TestDemands(t *testing.T) {
 	for _, tt := range []struct {
 		profile string
@@ -219,13 +220,15 @@ func TestDemands(t *testing.T) {
 		h := core.NewHints()
 		h.Caps, h.EP.Type, h.Fabric.ProvName = core.CapMsg, tt.ep, "tcp;^ofi_rxm;^ofi_rxd"
 		tt.hints(h)
-		if _, err := st.GetInfo("", "", 0, h); !errors.Is(err, core.ErrNoData) || !strings.Contains(err.Error(), tt.text) {
+		if _, err := st.GetInfo("", "", 0, h); !errors.Is(err, core.ErrNoData) ||
+			!strings.Contains(err.Error(), tt.text) {
 			t.Errorf("%s: %v; want %q", tt.profile, err, tt.text)
 		}
 	}
 }
 
-// TestVectorType: efa's providers make tables of all address vectors, also if a map is asked for, and say so.
+// TestVectorType: efa's providers make tables of all address vectors, even if the application asks for a map. The
+// Info shows this.
 func TestVectorType(t *testing.T) {
 	for _, tt := range []struct {
 		profile, provider string
@@ -262,12 +265,12 @@ func fails(t *testing.T, p *conform.Pair, q *core.CompletionQueue) core.CQErrEnt
 			return e
 		}
 	}
-	t.Fatal("no error entry came")
+	t.Fatal("the queue has no error entry")
 	return e
 }
 
-// TestRefusedElsewhere: what is registered at a target that is not seen through the hook is not known; the target
-// refuses, and the error entry says what hardware would do.
+// TestRefusedElsewhere: the hook does not know regions of a target that does not use it. The target refuses the
+// access, and the error entry says what hardware would do.
 func TestRefusedElsewhere(t *testing.T) {
 	p := conform.Open(t, stack(t, "efa", "tcp", core.EPTypeRDM, "1"), conform.WithCaps(core.CapRMA))
 	plain := conform.Open(t, conform.Over(t, conform.Stack{Name: "plain", Provider: "tcp", EPType: core.EPTypeRDM}, nil), conform.WithCaps(core.CapRMA))
@@ -294,7 +297,7 @@ func TestRefusedElsewhere(t *testing.T) {
 	}
 }
 
-// TestChangedBuffer: a buffer that changes before its operation has completed makes the completion an error.
+// TestChangedBuffer: the completion of an operation is an error if its buffer changed before.
 func TestChangedBuffer(t *testing.T) {
 	p := conform.Open(t, stack(t, "efa", "tcp", core.EPTypeRDM, "1"))
 	b := make([]byte, 64)
@@ -307,7 +310,7 @@ func TestChangedBuffer(t *testing.T) {
 	p.Forget()
 }
 
-// TestQueueFull: no more operations than the queue is deep.
+// TestQueueFull: a queue accepts no more operations than its depth.
 func TestQueueFull(t *testing.T) {
 	p := conform.Open(t, stack(t, "cxi", "tcp", core.EPTypeRDM, "1"), conform.WithHints(func(h *core.Info) { h.Tx.Size = 4 }))
 	for i := range 4 {
@@ -322,7 +325,7 @@ func TestQueueFull(t *testing.T) {
 	p.Forget()
 }
 
-// TestOrder: messages without ordering come in another order, those with it do not.
+// TestOrder: messages without ordering arrive in another order, and messages with ordering do not.
 func TestOrder(t *testing.T) {
 	const n = 32
 	for _, order := range []core.Order{0, core.OrderSAS} {
@@ -346,7 +349,7 @@ func TestOrder(t *testing.T) {
 	}
 }
 
-// TestRemoteDataConsumes: remote CQ data of a write takes a posted receive.
+// TestRemoteDataConsumes: the remote CQ data of a write consumes a posted receive.
 func TestRemoteDataConsumes(t *testing.T) {
 	p := conform.Open(t, stack(t, "verbs", "tcp", core.EPTypeMsg, "1"), conform.WithCaps(core.CapRMA))
 	src, dst, in := make([]byte, 16), make([]byte, 16), make([]byte, 16)
@@ -355,14 +358,16 @@ func TestRemoteDataConsumes(t *testing.T) {
 		t.Errorf("key %#x has more than 4 bytes", rb.Key())
 	}
 	p.Retry("recv", func() error { return p.B.EP.Recv(in, ri.Desc(), core.AddrUnspec, 50) })
-	p.Retry("writedata", func() error { return p.A.EP.WriteData(src, ra.Desc(), 0x77, p.A.Peer, rb.Base(), rb.Key(), 60) })
+	p.Retry("writedata", func() error {
+		return p.A.EP.WriteData(src, ra.Desc(), 0x77, p.A.Peer, rb.Base(), rb.Key(), 60)
+	})
 	p.Want(p.A, 60)
 	if g := p.Want(p.B, 50); g.Flags&core.CompRemoteCQData == 0 || g.Data != 0x77 {
 		t.Errorf("got %v", g)
 	}
 }
 
-// TestPrefix: messages begin with the provider's space, which counts in lengths (fi_cq(3)); and a queue without
+// TestPrefix: messages begin with the provider's prefix, which is part of their length (fi_cq(3)). A queue without
 // resource management overruns.
 func TestPrefix(t *testing.T) {
 	p := conform.Open(t, stack(t, "efa", "udp", core.EPTypeDgram, "1"), conform.WithCQ(core.CQAttr{Size: 4, Format: core.CQFormatTagged, WaitObj: core.WaitUnspec}))

@@ -99,7 +99,7 @@ func (r *region) Close() error {
 	d.mu.Unlock()
 	if users > 0 {
 		return d.h.misuse("fi_close", core.ErrBusy, "%d operations that name the memory region have not completed: the adapter would still read or write its "+
-			"memory, which the system may have given to somebody else, or end them with a protection fault; read their completions first", users)
+			"memory, which may belong to another process by then, or end them with a protection fault; read their completions first", users)
 	}
 	key := r.Key()
 	if err := r.MR.Close(); err != nil {

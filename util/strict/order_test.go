@@ -8,7 +8,7 @@ import (
 	"gofabric/util/hook"
 )
 
-// TestPromised: which operations must stay behind the one before (fi_endpoint(3), msg_order).
+// TestPromised checks which operations must stay behind the one before (fi_endpoint(3), msg_order).
 func TestPromised(t *testing.T) {
 	const elsewhere = 9
 	for _, c := range []struct {
@@ -26,8 +26,8 @@ func TestPromised(t *testing.T) {
 		{"a read after a send", core.OrderWAS, core.Op{Call: core.CallSend}, core.Op{Call: core.CallRead}, false},
 		{"a read after a send, in order", core.OrderRAS, core.Op{Call: core.CallSend}, core.Op{Call: core.CallRead}, true},
 		{"a fetch after a send, in order", core.OrderRAS, core.Op{Call: core.CallSend}, core.Op{Call: core.CallFetchAtomicMsg}, true},
-		{"what follows RMA", 0, core.Op{Call: core.CallWrite}, core.Op{Call: core.CallSend}, true},
-		{"what follows RMA to another peer", 0, core.Op{Call: core.CallWrite}, core.Op{Call: core.CallSend, Addr: elsewhere}, false},
+		{"a send after RMA", 0, core.Op{Call: core.CallWrite}, core.Op{Call: core.CallSend}, true},
+		{"a send after RMA to another peer", 0, core.Op{Call: core.CallWrite}, core.Op{Call: core.CallSend, Addr: elsewhere}, false},
 	} {
 		s := &state{info: core.NewHints()}
 		s.info.Tx.MsgOrder = c.order
@@ -37,7 +37,7 @@ func TestPromised(t *testing.T) {
 	}
 }
 
-// TestMayHold: a transmit stays behind only where the application cannot tell.
+// TestMayHold: a transmit is held only if the application cannot notice it.
 func TestMayHold(t *testing.T) {
 	for _, c := range []struct {
 		name     string
@@ -65,7 +65,7 @@ func TestMayHold(t *testing.T) {
 }
 
 // TestRefusedLate: an operation that was accepted, and fails when it is posted, ends with an error entry in its
-// queue; one for which there is no room stays.
+// queue. An operation for which there is no room stays.
 func TestRefusedLate(t *testing.T) {
 	for _, c := range []struct {
 		full error

@@ -239,8 +239,8 @@ func (q *queue) remoteData(it item) {
 		}
 		t.swallow = false
 	}
-	d.h.say("fi_writedata: remote CQ data came, and no receive was posted, of which it takes one (FI_RX_CQ_DATA). On hardware: the sender waits and retries, and fails " +
-		"when it has retried often enough")
+	d.h.say("fi_writedata: remote CQ data arrived, which consumes a posted receive (FI_RX_CQ_DATA), and none was posted. On hardware: the sender waits, retries, and " +
+		"fails after a number of retries")
 	q.starved = append(q.starved, it)
 }
 

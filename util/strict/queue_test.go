@@ -25,7 +25,8 @@ func (l *list) Read(entries []core.CQEntry, _ []core.FIAddr) (int, error) {
 func (l *list) Ready(bool) (bool, error) { return len(l.entries) > 0, nil }
 func (l *list) Ended() bool              { return false }
 
-// TestWindow: poll sets and fi_trywait know of completions that are in the window of a queue, and of none below.
+// TestWindow: poll sets and fi_trywait report completions in the window of a queue, though the queue below has
+// none.
 func TestWindow(t *testing.T) {
 	f := &fabric{h: &Hook{profile: &loose}}
 	q := &queue{d: newDomain(f, nil, core.NewHints()), CQ: hook.CQ{CQDriver: &list{entries: make([]core.CQEntry, 2)}}}

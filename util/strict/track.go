@@ -123,7 +123,7 @@ func (t *transfer) broken() string {
 	for i := range t.same {
 		if len(t.array[i]) != len(t.same[i]) || addressOf(t.array[i]) != addressOf(t.same[i]) {
 			return "the iov array was changed before the operation completed, which FI_ASYNC_IOV forbids. On hardware: the provider reads the array again, and " +
-				"transfers whatever it names by then"
+				"transfers the memory that it names by then"
 		}
 	}
 	return ""

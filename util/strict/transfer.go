@@ -103,7 +103,7 @@ func (t *transfer) strip() error {
 	}
 	if len(t.IOV) == 0 || len(t.IOV[0]) < size {
 		return t.misuse(core.ErrTooSmall, "the first buffer has no room for the %d bytes that FI_MSG_PREFIX puts in front of the message (msg_prefix_size), and "+
-			"they must be in one piece. On hardware: the provider writes its header there, over whatever is next to the buffer", size)
+			"they must be in one piece. On hardware: the provider writes its header there, over the memory behind the buffer", size)
 	}
 	t.prefix, t.first = size, t.IOV[0]
 	t.IOV[0] = t.first[size:]

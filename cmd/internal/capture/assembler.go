@@ -6,10 +6,10 @@ import (
 	"time"
 )
 
-// Limits of what an Assembler remembers.
+// Limits of an Assembler's memory.
 const (
 	maxStreams       = 1 << 16  // directions of connections
-	maxHeldSegments  = 4096     // per direction, waiting for what comes before them
+	maxHeldSegments  = 4096     // per direction, waiting for earlier ones
 	maxHeldBytes     = 4 << 20  // likewise
 	maxHeldBytesEver = 64 << 20 // of all directions
 )
@@ -24,8 +24,8 @@ type Sink interface {
 	End(t time.Time)
 }
 
-// Assembler puts the segments of TCP connections in order: repetitions are dropped, what comes early waits, within
-// limits, for what comes before it.
+// Assembler puts the segments of TCP connections in order. It drops repetitions, and holds early segments, within
+// limits, until the earlier bytes have come.
 type Assembler struct {
 	// Open is called for each direction when its first byte is seen. whole tells that this is the first byte there was.
 	Open func(src, dst netip.AddrPort, whole bool) Sink
@@ -134,7 +134,7 @@ func (a *Assembler) insert(s *stream, seg segment) {
 	}
 }
 
-// deliver passes on what is new in a segment that does not lie ahead.
+// deliver passes on the new bytes of a segment that does not lie ahead.
 func (a *Assembler) deliver(s *stream, seg segment) {
 	old := -ahead(seg.seq, s.next)
 	if old < len(seg.data) {
@@ -156,7 +156,7 @@ func (s *stream) open(a *Assembler) {
 	}
 }
 
-// drain delivers what waited and now is next.
+// drain delivers the waiting segments that are next now.
 func (a *Assembler) drain(s *stream) {
 	for len(s.held) > 0 && ahead(s.held[0].seq, s.next) <= 0 {
 		a.deliver(s, a.pop(s))
@@ -175,7 +175,7 @@ func (a *Assembler) pop(s *stream) segment {
 	return seg
 }
 
-// skip gives up on what lies before the first segment that waits.
+// skip gives up on the bytes before the first segment that waits.
 func (a *Assembler) skip(s *stream) {
 	s.open(a)
 	n := ahead(s.held[0].seq, s.next)

@@ -84,7 +84,8 @@ func TestAssembler(t *testing.T) {
 	}
 }
 
-// For any repetition, reordering, overlap or loss, each byte is delivered once and in its place.
+// TestAssemblerModel: for any repetition, reordering, overlap or loss, each byte is delivered once and in its
+// place.
 func TestAssemblerModel(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		stream := rapid.SliceOfN(rapid.ByteRange('a', 'z'), 1, 200).Draw(t, "stream")

@@ -50,7 +50,7 @@ func info(n, captured int) gopacket.CaptureInfo {
 	return gopacket.CaptureInfo{Timestamp: when, Length: n, CaptureLength: captured}
 }
 
-// classic and ng are captures of the frames, the last one cut to its first bytes.
+// classic and ng make captures of the frames. In classic the last frame is cut to its first bytes.
 func classic(t testing.TB, cut int, frames ...[]byte) []byte {
 	t.Helper()
 	var b bytes.Buffer
@@ -119,7 +119,8 @@ func TestReader(t *testing.T) {
 			if err != io.EOF || len(got) != 3 {
 				t.Fatalf("%d packets, %v", len(got), err)
 			}
-			if p := got[0]; p.Proto != TCP || !p.SYN || p.Src != hostA || p.Dst != hostB || p.Seq != 1 || !p.Time.Equal(when) {
+			if p := got[0]; p.Proto != TCP || !p.SYN || p.Src != hostA || p.Dst != hostB || p.Seq != 1 ||
+				!p.Time.Equal(when) {
 				t.Errorf("first: %+v", p)
 			}
 			if p := got[1]; p.Src != host6 || string(p.Payload) != "six" {
@@ -132,14 +133,14 @@ func TestReader(t *testing.T) {
 	}
 }
 
-// Link types that gopacket has no 8 bits for.
+// TestLinuxCookedV2 reads link types that do not fit into gopacket's 8 bits.
 func TestLinuxCookedV2(t *testing.T) {
 	eth := frame(t, hostA, hostB, 9, false, []byte("x"))
 	sll := append([]byte{8, 0, 0, 0, 0, 0, 0, 1, 3, 4, 0, 6, 0, 0, 0, 0, 0, 0, 0, 0}, eth[14:]...)
 	for name, b := range map[string][]byte{"pcap": classic(t, 0, sll), "pcapng": ng(t, sll)} {
-		link := 20 // where the link type is
+		link := 20 // the position of the link type
 		if name == "pcapng" {
-			link = int(binary.LittleEndian.Uint32(b[4:])) + 8 // in the block behind the section's
+			link = int(binary.LittleEndian.Uint32(b[4:])) + 8 // in the block after the section header
 		}
 		b[link], b[link+1] = registrySLL2&255, registrySLL2>>8
 		got, err := all(b)
@@ -149,7 +150,8 @@ func TestLinuxCookedV2(t *testing.T) {
 	}
 }
 
-// A capture that ends anywhere gives what is whole, and an error unless it ends between packets.
+// TestCutFiles: a file that ends at any byte gives its complete packets, and an error unless it ends between
+// packets.
 func TestCutFiles(t *testing.T) {
 	frames := [][]byte{frame(t, hostA, hostB, 1, true, nil), frame(t, hostA, hostB, 2, false, []byte("hello world"))}
 	for name, b := range map[string][]byte{"pcap": classic(t, 0, frames...), "pcapng": ng(t, frames...)} {
@@ -171,7 +173,7 @@ func TestCutFiles(t *testing.T) {
 			most = 8 // and between other blocks
 		}
 		if clean > most {
-			t.Errorf("%s: %d cuts went unnoticed", name, clean)
+			t.Errorf("%s: %d cuts gave no error", name, clean)
 		}
 	}
 }

@@ -31,14 +31,15 @@ func TestAbsence(t *testing.T) {
 				}
 			}
 			if !n.run(60*second, func() bool { return a.count(xengine.KindRecv) == count && b.count(xengine.KindRecv) == count }) {
-				t.Errorf("lost %v: %d and %d of %d messages; %v %v", lost, a.count(xengine.KindRecv), b.count(xengine.KindRecv), count, a.failed, b.failed)
+				t.Errorf("lost %v: %d and %d of %d messages; %v %v",
+					lost, a.count(xengine.KindRecv), b.count(xengine.KindRecv), count, a.failed, b.failed)
 			}
 		})
 	}
 }
 
-// TestDeadlinesServedLate has a process that serves its deadlines far too late each time. It must give up a dead
-// peer all the same.
+// TestDeadlinesServedLate has a process that serves its deadlines far too late each time. It must still give up a
+// dead peer.
 func TestDeadlinesServedLate(t *testing.T) {
 	eachMode(t, func(t *testing.T, n *world, a, b *node) {
 		b.recv(make([]byte, 10), 1)
@@ -53,12 +54,12 @@ func TestDeadlinesServedLate(t *testing.T) {
 			a.flush()
 		}
 		if len(a.failed) != 1 {
-			t.Errorf("not given up after %d calls", calls)
+			t.Errorf("the dead peer is not given up after %d calls", calls)
 		}
 	})
 }
 
-// TestScriptStallLong has a peer that takes nothing for much longer than a silent one is waited for. The network
+// TestScriptStallLong has a peer that takes no data for much longer than the timeout of a silent peer. The network
 // loses two of three probes.
 func TestScriptStallLong(t *testing.T) {
 	p := play(t)
@@ -82,7 +83,7 @@ func TestScriptStallLong(t *testing.T) {
 		p.sent = nil
 	}
 	if len(p.d.failed) > 0 {
-		t.Fatal("a peer that says that it is there is given up: ", p.d.failed)
+		t.Fatal("a peer that answers probes is given up: ", p.d.failed)
 	}
 	p.ack(2, 128)
 	if p.d.count(xengine.KindSend) != 2 {

@@ -65,7 +65,7 @@ func newDirect(t testing.TB, change func(*Config)) (c *direct, a, b *countingSin
 	x.e.Peer(y.addr, 7, n.Now)
 	c.settle()
 	if !x.e.Lookup(y.addr).Up() {
-		t.Fatal("not up")
+		t.Fatal("the nodes are not connected")
 	}
 	return c, a, b
 }

@@ -73,13 +73,13 @@ func TestAtomics(t *testing.T) {
 			}
 		}
 		if seen != 1 {
-			t.Errorf("remote data %d times", seen)
+			t.Errorf("remote data was reported %d times", seen)
 		}
 		n.run(second, nil)
 	})
 }
 
-// An atomic operation that does not fit into a native packet fails alone.
+// TestAtomicTooLongForNative: an atomic operation that does not fit into a native packet fails alone.
 func TestAtomicTooLongForNative(t *testing.T) {
 	eachMode(t, func(t *testing.T, n *world, a, b *node) {
 		long := func() *xengine.Send {
@@ -109,8 +109,8 @@ func TestAtomicTooLongForNative(t *testing.T) {
 	})
 }
 
-// Atomic operations that native does not implement are not sent to a native peer. They fail alone, and those after
-// them go on.
+// TestAtomicThatNativeLacks: atomic operations that native does not implement are not sent to a native peer. They
+// fail alone, and operations after them continue.
 func TestAtomicThatNativeLacks(t *testing.T) {
 	eachMode(t, func(t *testing.T, n *world, a, b *node) {
 		lacking := []*xengine.Atomic{
@@ -118,7 +118,7 @@ func TestAtomicThatNativeLacks(t *testing.T) {
 			{Type: atomics.LongDouble, Op: atomics.Sum}, {Type: atomics.LongDoubleComplex, Op: atomics.Sum}, {Type: atomics.Float16, Op: atomics.Sum},
 			{Type: atomics.Uint64, Op: atomics.Diff},
 		}
-		for round := range 2 { // before the engine knows that the peer is native, and then
+		for round := range 2 { // before the engine knows that the peer is native, and afterwards
 			a.done = nil
 			for _, l := range lacking {
 				at := *l
@@ -150,7 +150,7 @@ func TestAtomicThatNativeLacks(t *testing.T) {
 				t.Errorf("native %v: memory %x", native, b.region[64:96])
 			}
 			if want := words(uint64(5 * (round + 1))); string(b.region[:8]) != string(want) {
-				t.Errorf("what follows: %x, want %x", b.region[:8], want)
+				t.Errorf("memory of the next operation: %x, want %x", b.region[:8], want)
 			}
 		}
 	})

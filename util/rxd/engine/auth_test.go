@@ -42,7 +42,7 @@ func TestSameKey(t *testing.T) {
 			t.Fatalf("seed %d: %d and %d sent, %d and %d received, %v %v", seed, a.count(xengine.KindSend), b.count(xengine.KindSend), a.count(xengine.KindRecv), b.count(xengine.KindRecv), a.failed, b.failed)
 		}
 		if a.e.Stats.Denied+b.e.Stats.Denied > 0 {
-			t.Errorf("seed %d: denied", seed)
+			t.Errorf("seed %d: a connection was denied", seed)
 		}
 		a.close()
 		b.close()
@@ -91,7 +91,7 @@ func TestDifferentKeys(t *testing.T) {
 				}
 			}
 			if b.e.Stats.Denied == 0 {
-				t.Errorf("%q: not counted", keys)
+				t.Errorf("%q: the refusal is not counted", keys)
 			}
 			n.run(30*second, nil)
 			a.close()
@@ -100,25 +100,25 @@ func TestDifferentKeys(t *testing.T) {
 	}
 }
 
-// TestKeyAndNative checks that a node with a key refuses native peers, whoever contacts the other.
+// TestKeyAndNative checks that a node with a key refuses native peers, for each end that makes contact first.
 func TestKeyAndNative(t *testing.T) {
 	n := newWorld(t, 1)
 	a, b := n.add(1, withKey(n, "key")), n.add(2, nativeOnly)
 	a.post(b, msg(1, pattern(20, 1)))
 	n.run(second, func() bool { return len(a.failed) > 0 })
 	if len(a.failed) != 1 || a.failed[0] != xengine.ErrAuth {
-		t.Errorf("towards a native peer: %v", a.failed)
+		t.Errorf("contact to a native peer: %v", a.failed)
 	}
 	b.post(a, msg(1, pattern(20, 1)))
 	n.run(30*second, func() bool { return len(b.failed) > 0 })
 	if len(b.failed) == 0 || a.e.Stats.Denied == 0 || len(a.up) > 0 || a.e.Len() > 0 || len(a.e.halfOpen.m) > 0 {
-		t.Errorf("of a native peer: %v, %d denied, %d peers", b.failed, a.e.Stats.Denied, a.e.Len())
+		t.Errorf("contact from a native peer: %v, %d denied, %d peers", b.failed, a.e.Stats.Denied, a.e.Len())
 	}
 	a.close()
 	b.close()
 }
 
-// TestLateKey has peers wait for a node whose key is not known yet.
+// TestLateKey has peers wait for a node whose key is not set yet.
 func TestLateKey(t *testing.T) {
 	n := newWorld(t, 1)
 	a, b := n.add(1, withKey(n, "key")), n.add(2, withKey(n, "key"))
@@ -127,11 +127,11 @@ func TestLateKey(t *testing.T) {
 	a.post(b, msg(1, pattern(20, 1)))
 	n.run(200*ms, nil)
 	if b.e.Len()+len(a.failed) > 0 {
-		t.Fatal("answered")
+		t.Fatal("a node without its key answers")
 	}
 	b.cfg.Auth.Key = authkey.New([]byte("key"))
 	if !n.run(5*second, func() bool { return b.count(xengine.KindRecv) == 1 }) {
-		t.Error("not answered", a.failed)
+		t.Error("a node with its key does not answer: ", a.failed)
 	}
 	a.close()
 	b.close()
@@ -183,7 +183,7 @@ func TestRXDReplay(t *testing.T) {
 		again.e.Receive(n.Now, at(9), d)
 	}
 	if again.e.Len() > 0 || len(again.up) > 0 {
-		t.Error("a recorded connect is taken")
+		t.Error("a recorded connect is accepted")
 	}
 	// The cookie is right, the proof is not.
 	x := wire.Ext{ConnID: 5, Epoch: 6, MaxDatagram: 1472, Window: 1 << 16, Features: wire.FeatureAuth, Nonce: 7}
@@ -205,15 +205,15 @@ func TestRXDReplay(t *testing.T) {
 	x.Proof = again.e.prove(labelAsk, identity{5, 6}, 7, x.Cookie, identity{again.e.connID(at(9), &x), again.e.cfg.Epoch})
 	again.e.Receive(n.Now, at(9), x.Append(r.Append(nil))) // the test itself computes the right proof
 	if again.e.Len() != 1 {
-		t.Error("the right proof is not taken")
+		t.Error("the right proof is not accepted")
 	}
 	for _, d := range []*node{b, again} {
 		d.close()
 	}
 }
 
-// FuzzAuth brings arbitrary blocks to a node with a key that has both sent and received RTS. Without the key there
-// is never a connection.
+// FuzzAuth gives arbitrary blocks to a node with a key that has both sent and received RTS. Without the key no
+// connection results.
 func FuzzAuth(f *testing.F) {
 	x := wire.Ext{ConnID: 5, Epoch: 6, MaxDatagram: 1472, Window: 1 << 16, Features: wire.FeatureAuth, Nonce: 7}
 	block := x.Append(nil)
@@ -262,7 +262,7 @@ func FuzzAuth(f *testing.F) {
 			a.flush()
 		}
 		if len(a.up) > 0 || a.count(xengine.KindSend) > 0 {
-			t.Error("a connection without the key")
+			t.Error("a connection was made without the key")
 		}
 		a.close()
 	})
@@ -301,7 +301,8 @@ func TestForgedAnswer(t *testing.T) {
 			t.Fatalf("%s: up after a challenge", name)
 		}
 		answer(wire.ExtUp, true)
-		if good := name == "the right one"; good != (len(a.up) == 1) || good == (len(a.failed) == 1 && a.failed[0] == xengine.ErrAuth) {
+		if good := name == "the right one"; good != (len(a.up) == 1) ||
+			good == (len(a.failed) == 1 && a.failed[0] == xengine.ErrAuth) {
 			t.Errorf("%s: up %d, %v", name, len(a.up), a.failed)
 		}
 		a.close()

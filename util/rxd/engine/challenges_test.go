@@ -15,7 +15,7 @@ func TestChallengeLimit(t *testing.T) {
 		return yes
 	}
 	if n := ask(3 * challengesBurst); n != challengesBurst {
-		t.Errorf("%d at once, want %d", n, challengesBurst)
+		t.Errorf("%d answers at once, want %d", n, challengesBurst)
 	}
 	n := 0
 	for range 100_000 { // a million per second, for 0.1 s
@@ -23,10 +23,10 @@ func TestChallengeLimit(t *testing.T) {
 		n += ask(1)
 	}
 	if want := challengesPerSecond / 10; n < want-1 || n > want+1 {
-		t.Errorf("%d in a tenth of a second, want %d", n, want)
+		t.Errorf("%d answers in a tenth of a second, want %d", n, want)
 	}
 	now += 3e9
 	if n := ask(3 * challengesBurst); n != challengesBurst {
-		t.Errorf("%d at once after a pause, want %d", n, challengesBurst)
+		t.Errorf("%d answers at once after a pause, want %d", n, challengesBurst)
 	}
 }

@@ -81,7 +81,7 @@ func chaos(t *testing.T, mode string, seed uint64) uint64 {
 			}
 		case 1:
 			if n.IntN(4) == 0 && mode != "native" { // a native peer looks like its predecessor before it sends
-				for k := range nodes { // not Each, whose order is random
+				for k := range nodes { // Each has a random order
 					if p := a.e.Lookup(at(k)); p != nil {
 						a.e.Remove(p, xengine.ErrClosed)
 					}
@@ -118,7 +118,7 @@ func chaos(t *testing.T, mode string, seed uint64) uint64 {
 					to.broken-- // an endpoint that removes a native peer within a message must take the rest of it
 					continue
 				}
-				t.Errorf("message %d of %d to %d was said to have arrived", m[2], l.id, to.id)
+				t.Errorf("message %d of %d to %d was acknowledged, and did not arrive", m[2], l.id, to.id)
 			}
 		}
 	}

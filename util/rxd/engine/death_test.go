@@ -32,7 +32,8 @@ func TestNoPeer(t *testing.T) {
 	}
 	a.e.Posted(p)
 	n.run(30*second, nil)
-	if len(a.failed) != 1 || len(a.errs()) != 1 || !errors.Is(a.errs()[0], xengine.ErrTimeout) || a.e.Len() != 0 || a.e.Deadline() != 0 {
+	if len(a.failed) != 1 || len(a.errs()) != 1 || !errors.Is(a.errs()[0], xengine.ErrTimeout) || a.e.Len() != 0 ||
+		a.e.Deadline() != 0 {
 		t.Error(a.failed, a.errs(), a.e.Len(), a.e.Deadline())
 	}
 	a.close()
@@ -60,7 +61,7 @@ func TestPartition(t *testing.T) {
 		n.run(10*second, nil)
 		n.Down = false
 		if n.run(10*second, nil); b.count(xengine.KindRecv) != 2 || len(a.failed)+len(a.errs()) > 0 {
-			t.Fatalf("not healed: %v %v", a.failed, a.errs())
+			t.Fatalf("traffic does not continue after the partition: %v %v", a.failed, a.errs())
 		}
 		n.Down = true
 		a.post(b, msg(1, pattern(9000, 1)))
@@ -81,7 +82,7 @@ func TestRestart(t *testing.T) {
 			b.post(a, msg(1, pattern(3000, 2)))
 		}
 		if !n.run(second, func() bool { return a.count(xengine.KindRecv) == 5 && b.count(xengine.KindRecv) == 5 }) {
-			t.Fatal("no start")
+			t.Fatal("the first messages do not arrive")
 		}
 		n.run(second, nil)
 		a.post(b, msg(2, pattern(3000, 1))) // no endpoint receives it
@@ -92,7 +93,7 @@ func TestRestart(t *testing.T) {
 		c.post(a, msg(1, pattern(3000, 3)))
 		a.recv(make([]byte, 4000), 9)
 		if !n.run(5*second, func() bool { return a.count(xengine.KindRecv) == 6 }) {
-			t.Fatalf("the new one is not heard: %v\n%+v\n%+v", a.failed, a.e.Stats, c.e.Stats)
+			t.Fatalf("no message of the new endpoint arrives: %v\n%+v\n%+v", a.failed, a.e.Stats, c.e.Stats)
 		}
 		if len(a.failed) != 1 || a.failed[0] != xengine.ErrPeerClose || a.e.Stats.Restarts != 1 {
 			t.Errorf("%v %+v", a.failed, a.e.Stats)
@@ -162,7 +163,8 @@ func TestRemove(t *testing.T) {
 	b.close()
 }
 
-// TestShutdown ends a connection in order: what has completed arrives, and what has not begun is withdrawn.
+// TestShutdown ends a connection in order. Completed operations arrive, and operations that have not begun are
+// withdrawn.
 func TestShutdown(t *testing.T) {
 	n := newWorld(t, 3)
 	n.Link.Loss = 0.1
@@ -177,7 +179,7 @@ func TestShutdown(t *testing.T) {
 	}
 	done := a.count(xengine.KindSend)
 	if done == 0 || done == 50 {
-		t.Fatalf("%d of 50 sends have completed: not what is to be tested", done)
+		t.Fatalf("%d of 50 sends have completed: the test needs some of them", done)
 	}
 	a.e.Shutdown(n.Now)
 	if !n.run(20*second, func() bool { return a.e.Flushed(false) }) || b.count(xengine.KindRecv) < done {
@@ -242,7 +244,7 @@ func TestFlood(t *testing.T) {
 	if b.e.Len() != 2 || len(b.e.halfOpen.m) != b.cfg.MaxHalfOpen && len(b.e.halfOpen.m) != 1024 {
 		t.Error(b.e.Len(), len(b.e.halfOpen.m))
 	}
-	for range 3 { // real peers are served
+	for range 3 { // traffic with real peers continues
 		b.recv(make([]byte, 200), 1)
 		b.recv(make([]byte, 200), 1)
 		a.post(b, msg(1, pattern(100, 1)))

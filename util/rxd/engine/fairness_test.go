@@ -16,7 +16,7 @@ func TestShares(t *testing.T) {
 		var a share
 		for range 20000 {
 			if s.add(&a, 65000) {
-				t.Fatal("ahead without others")
+				t.Fatal("a peer is ahead though it is alone")
 			}
 		}
 	})
@@ -25,29 +25,29 @@ func TestShares(t *testing.T) {
 		var list [7]share
 		for i := range 50000 {
 			if s.add(&list[i%len(list)], 65000) {
-				t.Fatalf("ahead of peers that have sent as much, after %d", i)
+				t.Fatalf("a peer is ahead of peers that have sent as much, after %d", i)
 			}
 		}
 	})
-	t.Run("ahead, and caught up with", func(t *testing.T) {
+	t.Run("ahead, then level", func(t *testing.T) {
 		var s fairness
 		var a, b share
 		s.add(&a, 1)
 		s.add(&b, 1)
 		s.add(&a, mib)
 		if s.add(&b, mib) || s.add(&a, shareSlack) {
-			t.Error("ahead by little")
+			t.Error("a peer is ahead though it has sent little more")
 		}
 		if !s.add(&a, mib) {
-			t.Error("not ahead")
+			t.Error("a peer that has sent much more is not ahead")
 		}
 		s.add(&b, mib)
 		if s.add(&a, 1000) {
-			t.Error("still ahead")
+			t.Error("a peer is still ahead of one that has sent as much")
 		}
 	})
 	// A peer that always sends little delays no other for long, and is never delayed.
-	t.Run("small ones", func(t *testing.T) {
+	t.Run("small messages", func(t *testing.T) {
 		var s fairness
 		var a share
 		var small [3]share
@@ -55,7 +55,7 @@ func TestShares(t *testing.T) {
 			s.add(&a, 65000)
 			for i := range small {
 				if s.add(&small[i], 1000) {
-					t.Fatal("a small one is ahead")
+					t.Fatal("a peer of small messages is ahead")
 				}
 			}
 		}
@@ -69,7 +69,7 @@ func TestShares(t *testing.T) {
 		}
 		for i := range 1000 {
 			if s.add(&c, 65000) || s.add(&a, 65000) || s.add(&b, 65000) {
-				t.Fatalf("ahead of a newcomer, or he of them, after %d", i)
+				t.Fatalf("one of a new and two old peers is ahead of the others, after %d", i)
 			}
 		}
 	})
@@ -84,7 +84,7 @@ func TestShares(t *testing.T) {
 		s.remove(&a)
 		s.remove(&b)
 		if s.total != 0 || s.squares != 0 {
-			t.Errorf("%v bytes and %v squares without peers", s.total, s.squares)
+			t.Errorf("%v bytes and %v squares are left without peers", s.total, s.squares)
 		}
 	})
 }
@@ -104,7 +104,7 @@ func TestAheadPeerWaits(t *testing.T) {
 	for range 100 {
 		hub.recv(make([]byte, 60_000), 1)
 	}
-	for _, d := range []*node{a, b} { // they are connected
+	for _, d := range []*node{a, b} { // until they are connected
 		d.sendMany(hub, 1)
 		n.run(second, nil)
 		d.done = nil
@@ -112,7 +112,7 @@ func TestAheadPeerWaits(t *testing.T) {
 	a.sendMany(hub, 40)
 	b.sendMany(hub, 12)
 	held := 0
-	for range 20 { // the hub always finds more to read: no pass ends
+	for range 20 { // the hub always finds more to read, so no pass ends
 		for _, d := range []*node{a, b, hub} {
 			d.flush()
 		}
@@ -127,12 +127,13 @@ func TestAheadPeerWaits(t *testing.T) {
 	}
 	arrived := hub.count(xengine.KindRecv) - 2 - b.count(xengine.KindSend)
 	if held == 0 || a.count(xengine.KindSend) >= arrived {
-		t.Fatalf("%d messages have arrived, and the sender knows of %d; ahead in %d turns", arrived, a.count(xengine.KindSend), held)
+		t.Fatalf("%d messages have arrived, and %d are acknowledged; ahead in %d turns",
+			arrived, a.count(xengine.KindSend), held)
 	}
 	hub.e.PassDone(n.Now)
 	hub.flush()
 	n.run(20*ms, nil)
 	if got := a.count(xengine.KindSend); got != 40 {
-		t.Errorf("the sender knows of %d of 40 messages when nothing is left to take", got)
+		t.Errorf("%d of 40 messages are acknowledged when none is left to receive", got)
 	}
 }

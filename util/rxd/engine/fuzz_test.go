@@ -8,9 +8,9 @@ import (
 	"gofabric/util/rxd/wire"
 )
 
-// FuzzReceive brings arbitrary datagrams, cut out of the input by lengths in front of them, from a connected peer,
-// from one that has not answered, and from unknown addresses. A bit of the input has checksums, ids and indices set
-// right, so that the code behind these checks is reached.
+// FuzzReceive gives a node arbitrary datagrams, cut out of the input by lengths in front of them. They come from a
+// connected peer, from one that has not answered, and from unknown addresses. A bit of the input makes the test
+// correct checksums, ids and indices, so that the code behind these checks is reached.
 func FuzzReceive(f *testing.F) {
 	for _, ext := range []bool{true, false} {
 		n := newWorld(f, 2)
@@ -65,22 +65,23 @@ func FuzzReceive(f *testing.F) {
 		}
 		n.Clear()
 		n.remove(a)
-		n.run(100*second, nil) // everything open ends
+		n.run(100*second, nil) // all open work ends
 		if b.e.Len() > 0 && b.e.Deadline() != 0 {
-			t.Error("something goes on for ever")
+			t.Error("a timer or an operation never ends")
 		}
 		for _, d := range []*node{a, b, asked} {
 			d.e.Each(func(p *Peer) bool { d.e.Remove(p, xengine.ErrClosed); return true })
 			d.rx.Flush(xengine.ErrClosed)
 			d.rx.Release()
 		}
-		if b.pool.OutChunks != 0 || b.pool.OutTx != 0 || b.pool.OutRx != 0 || b.pool.OutUnexp != 0 || b.e.flows.OutPages != 0 {
+		if b.pool.OutChunks != 0 || b.pool.OutTx != 0 || b.pool.OutRx != 0 || b.pool.OutUnexp != 0 ||
+			b.e.flows.OutPages != 0 {
 			t.Errorf("left over: %+v", b.pool)
 		}
 	})
 }
 
-// fixDatagram sets checksum, id and sequence number of d right.
+// fixDatagram writes the correct checksum, id and sequence number into d.
 func fixDatagram(p *Peer, d []byte, ext, do bool) {
 	switch {
 	case !do || p.Gone():

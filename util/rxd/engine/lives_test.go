@@ -8,7 +8,7 @@ import (
 )
 
 // TestNoReceives sends more than a peer without posted receives may keep, for longer than the peer timeout. The
-// peer answers, so it is alive, and messages that it could not take completely have not arrived yet.
+// peer answers, so it is alive. Messages that it could not receive completely have not arrived yet.
 func TestNoReceives(t *testing.T) {
 	eachMode(t, func(t *testing.T, n *world, a, b *node) {
 		b.rx.PeerLimit = 5000

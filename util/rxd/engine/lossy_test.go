@@ -85,24 +85,24 @@ func traffic(t *testing.T, n *world, a, b *node) {
 			}
 			if c.Kind == xengine.KindRecv {
 				if c.Ctx != next {
-					t.Errorf("message %d came as %d", c.Ctx, next)
+					t.Errorf("message %d arrived as %d", c.Ctx, next)
 				}
 				next++
 			}
 		}
 		for i, buf := range all {
 			if !bytes.Equal(buf, pattern(size(i), byte(i))) {
-				t.Errorf("message %d damaged", i)
+				t.Errorf("message %d is damaged", i)
 			}
 		}
 		for _, r := range reads[d] {
 			if !bytes.Equal(r, pattern(len(d.region), 9)[8000:13000]) {
-				t.Error("read damaged")
+				t.Error("the data of the read is damaged")
 			}
 		}
 	}
 	n.Link.Loss, n.Link.Dup, n.Link.Reorder, n.Link.Corrupt = 0, 0, 0, 0
 	if !n.run(10*second, func() bool { return a.e.Flushed(true) && b.e.Flushed(true) }) {
-		t.Error("not flushed")
+		t.Error("a node has data left to send")
 	}
 }

@@ -48,7 +48,8 @@ func TestMessages(t *testing.T) {
 		}
 		want := len(sizes) * 4
 		if !n.run(10*second, func() bool { return a.count(xengine.KindSend) == want && b.count(xengine.KindRecv) == want }) {
-			t.Fatalf("%d sent, %d received of %d; %v %v\n%+v\n%+v", a.count(xengine.KindSend), b.count(xengine.KindRecv), want, a.failed, b.failed, a.e.Stats, b.e.Stats)
+			t.Fatalf("%d sent, %d received of %d; %v %v\n%+v\n%+v",
+				a.count(xengine.KindSend), b.count(xengine.KindRecv), want, a.failed, b.failed, a.e.Stats, b.e.Stats)
 		}
 		for _, c := range b.done {
 			i, k := int(c.Ctx/4), int(c.Ctx%4)
@@ -56,11 +57,11 @@ func TestMessages(t *testing.T) {
 				t.Errorf("%+v", c)
 			}
 			if !bytes.Equal(bufs[c.Ctx][:sizes[i]], pattern(sizes[i], byte(k))) {
-				t.Errorf("size %d: damaged", sizes[i])
+				t.Errorf("size %d: the data is damaged", sizes[i])
 			}
 		}
 		if a.e.Lookup(b.addr).Native() != (a.cfg.Extensions == false || b.cfg.Extensions == false) {
-			t.Error("wrong mode")
+			t.Error("the peers use the wrong mode")
 		}
 	})
 }
@@ -82,7 +83,7 @@ func TestBothAsk(t *testing.T) {
 		}
 		n.run(second, nil)
 		if pa, pb := a.e.Lookup(b.addr), b.e.Lookup(a.addr); pa.hs != nil || pb.hs != nil {
-			t.Error("the handshake goes on")
+			t.Error("the handshake does not end")
 		}
 	})
 }
@@ -104,10 +105,11 @@ func TestRMA(t *testing.T) {
 				t.Fatalf("size %d: %v\n%+v\n%+v", size, a.done, a.e.Stats, b.e.Stats)
 			}
 			if !bytes.Equal(b.region[11:11+size], data) || !bytes.Equal(got, data) {
-				t.Error("damaged")
+				t.Error("the data is damaged")
 			}
 			n.run(second, nil)
-			if s := fmt.Sprint(b.count(xengine.KindRemoteWrite), b.count(xengine.KindRemoteRead)); s != "2 2" && s != "2 1" {
+			if s := fmt.Sprint(b.count(xengine.KindRemoteWrite), b.count(xengine.KindRemoteRead)); s != "2 2" &&
+				s != "2 1" {
 				t.Error(s)
 			}
 		}

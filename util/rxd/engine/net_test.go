@@ -62,7 +62,7 @@ func (n *world) at(host int) *node {
 	return nil
 }
 
-// add makes node i. It replaces one that was there before.
+// add makes node i. It replaces the previous node i.
 func (n *world) add(i int, change func(*Config)) *node {
 	if old := n.at(i); old != nil {
 		n.remove(old)
@@ -85,7 +85,7 @@ func (n *world) add(i int, change func(*Config)) *node {
 	return d
 }
 
-// remove removes a node, which sends nothing more.
+// remove removes a node. The node sends nothing more.
 func (n *world) remove(d *node) {
 	n.nodes = slices.DeleteFunc(n.nodes, func(x *node) bool { return x == d })
 	n.Attach(d.host, nil)
@@ -132,7 +132,7 @@ func (d *node) flush() {
 	last := false
 	for d.e.Poll(d.n.Now, &d.out) {
 		if last {
-			d.n.t.Fatal("a datagram after the last")
+			d.n.t.Fatal("Poll returns a datagram though it reported the last one")
 		}
 		last = d.out.Last
 		size := len(d.out.Head)
@@ -140,7 +140,7 @@ func (d *node) flush() {
 			size += len(p)
 		}
 		if size != d.out.Len {
-			d.n.t.Fatalf("%d bytes, said to be %d", size, d.out.Len)
+			d.n.t.Fatalf("a datagram of %d bytes, Len is %d", size, d.out.Len)
 		}
 		d.n.Send(d.host, network.Host(d.out.To), d.out.Head, d.out.Parts)
 	}
@@ -187,7 +187,7 @@ func (n *world) run(d int64, done func() bool) bool {
 			return done == nil || done()
 		}
 		if steps > 3e5 {
-			n.t.Fatal("the engines never rest")
+			n.t.Fatal("the engines never become idle")
 		}
 	}
 }

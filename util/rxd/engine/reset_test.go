@@ -30,7 +30,7 @@ func TestResetLost(t *testing.T) {
 	b.e.findPeer(a.addr).fail(xengine.ErrAccess)
 	a.post(b, msg(2, pattern(100, 1)))
 	if !n.run(second, func() bool { return len(a.failed) > 0 }) {
-		t.Errorf("nothing has failed after %d resets", resets)
+		t.Errorf("no connection has failed after %d resets", resets)
 	}
 	if resets < 4 {
 		t.Errorf("%d resets", resets)
@@ -43,7 +43,7 @@ func TestResetLost(t *testing.T) {
 	b.e.Receive(n.Now, a.addr, pkt)
 	n.run(second, nil)
 	if resets != sent {
-		t.Errorf("a reset was answered")
+		t.Errorf("a node answered a reset")
 	}
 	// The number of remembered resets is bounded.
 	for range 3 * resetsKept {

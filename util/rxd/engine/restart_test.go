@@ -30,7 +30,7 @@ func TestRestartBeforeAck(t *testing.T) {
 	before := c.count(xengine.KindRecv)
 	a.post(c, msg(2, pattern(100, 1)))
 	if !n.run(5*second, func() bool { return c.count(xengine.KindRecv) == before+1 }) {
-		t.Error("they do not speak")
+		t.Error("no message arrives at the restarted endpoint")
 	}
 	a.close()
 	c.close()

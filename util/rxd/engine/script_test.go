@@ -22,14 +22,14 @@ type player struct {
 }
 
 // theirs is the player's first index of the engine.
-const theirs = 3 // the player's first index for the engine
+const theirs = 3
 
 func play(t *testing.T) *player {
 	n := newWorld(t, 1)
 	return &player{t: t, n: n, d: n.add(1, nativeOnly), mine: theirs}
 }
 
-// poll takes what the engine transmits, one line per packet.
+// poll collects the packets that the engine transmits, one line per packet.
 func (p *player) poll() {
 	for p.d.e.Poll(p.n.Now, &p.d.out) {
 		b := append([]byte(nil), p.d.out.Head...)
@@ -63,7 +63,7 @@ func (p *player) poll() {
 	}
 }
 
-// want compares what was transmitted.
+// want compares the packets that were transmitted.
 func (p *player) want(lines ...string) {
 	p.t.Helper()
 	p.poll()
@@ -73,7 +73,7 @@ func (p *player) want(lines ...string) {
 	p.sent = nil
 }
 
-// discard ignores what was transmitted.
+// discard ignores the packets that were transmitted.
 func (p *player) discard() {
 	p.poll()
 	p.sent = nil
@@ -133,7 +133,7 @@ func (p *player) connectFromUs() *Peer {
 	return q
 }
 
-// answerProbe answers the question that comes before the first packet: which number is expected.
+// answerProbe answers the question that precedes the first packet: which sequence number the player expects.
 func (p *player) answerProbe(seq uint64) {
 	p.t.Helper()
 	p.want("data 9223372036854775808 seg 0 len 0")
@@ -155,8 +155,8 @@ func TestScriptReceive(t *testing.T) {
 		p.d.recv(make([]byte, 10), uint64(i))
 	}
 	p.msg(1, "early")
-	if p.want(); p.d.e.Len() != 0 { // there is a peer only when its first packet arrives
-		t.Fatal("a peer too soon")
+	if p.want(); p.d.e.Len() != 0 { // the first packet creates the peer
+		t.Fatal("the peer exists before its first packet")
 	}
 	p.msg(0, "one")
 	p.want("ack 1 window 128")
@@ -227,14 +227,14 @@ func TestScriptSend(t *testing.T) {
 	p.want("msg 5 len 4", "msg 6 len 4", "msg 7 len 4", "msg 8 len 4", "msg 9 len 4")
 	p.ack(10, 128)
 	if p.want(); p.d.e.Deadline() != 0 && p.d.e.Lookup(at(2)).deadline() != 0 {
-		t.Error("a deadline with nothing to do")
+		t.Error("a deadline is set though no work is left")
 	}
 	if p.d.count(xengine.KindSend) != 8 {
 		t.Error(p.d.done)
 	}
 }
 
-// TestScriptWindowZero has a peer that takes nothing for some time. It is asked again, and continues.
+// TestScriptWindowZero has a peer that takes no data for some time. It is probed, and continues.
 func TestScriptWindowZero(t *testing.T) {
 	p := play(t)
 	p.connectFromUs()
@@ -285,7 +285,8 @@ func TestScriptReads(t *testing.T) {
 	p.want("ack 5 window 128", "data_read 4 seg 0 len 0")
 }
 
-// TestScriptRefusal checks that an operation on wrong memory is not taken, and that nothing else suffers.
+// TestScriptRefusal checks that an operation on invalid memory is refused, and that other operations are not
+// affected.
 func TestScriptRefusal(t *testing.T) {
 	p := play(t)
 	p.connectToUs()
@@ -298,7 +299,7 @@ func TestScriptRefusal(t *testing.T) {
 	p.rma(wire.TypeWrite, 0, 1, 10)
 	p.want("ack 1 window 128")
 
-	p.ack(1, 128) // now the peer refuses ours
+	p.ack(1, 128) // the peer refuses an operation of the engine
 	p.post(rma(xengine.KindWrite, 2, []byte("two"), 0))
 	p.post(msg(3, []byte("three")))
 	for range 20 {
@@ -344,7 +345,7 @@ func TestScriptStall(t *testing.T) {
 	p.sent = nil
 	stalled := p.d.e.Lookup(at(2)).nat.expect
 	p.msg(stalled, "again")
-	p.want(fmt.Sprintf("ack %d window 1", stalled-1)) // the last packet is not taken yet
+	p.want(fmt.Sprintf("ack %d window 1", stalled-1)) // the last packet is not received yet
 	for i := range 3 {
 		p.d.recv(make([]byte, 100), uint64(i))
 	}
@@ -369,7 +370,7 @@ func TestScriptRestart(t *testing.T) {
 		p.rts()
 		p.want("cts 3")
 		if p.index == old {
-			t.Error("the same index again")
+			t.Error("the engine used the same index again")
 		}
 		if restarts {
 			p.msg(0, "new one")
@@ -380,7 +381,7 @@ func TestScriptRestart(t *testing.T) {
 				p.msg(2, "three")
 			}
 			p.want("ack 3 window 128")
-			p.index = old // repeated unchanged
+			p.index = old // the RTS is repeated unchanged
 			p.msg(2, "three")
 			p.want("ack 3 window 128")
 		}
@@ -426,7 +427,7 @@ func TestScriptJump(t *testing.T) {
 	for range 98 {
 		p.post(msg(1, []byte("more")))
 	}
-	p.want("msg 0 len 3") // no more: the answer could seem to acknowledge them
+	p.want("msg 0 len 3") // not more: the answer could seem to acknowledge them
 	p.ack(70, 128)
 	p.poll()
 	if len(p.sent) != 100 || p.sent[0] != "msg 70 len 3" || p.sent[99] != "msg 169 len 4" {
@@ -434,7 +435,7 @@ func TestScriptJump(t *testing.T) {
 	}
 	p.sent = nil
 	p.ack(170, 128)
-	p.ack(190, 128) // but only once
+	p.ack(190, 128) // but once only
 	p.post(msg(1, []byte("three")))
 	p.want("msg 170 len 5")
 	for i := range 4 {
@@ -506,7 +507,7 @@ func TestScriptFreshIndex(t *testing.T) {
 		p.post(msg(2, []byte("two")))
 		p.want("rts")
 		if p.index == old {
-			t.Fatal("the same index again")
+			t.Fatal("the engine used the same index again")
 		}
 		fresh := p.index
 		if !same {
@@ -559,7 +560,7 @@ func TestScriptRevalidate(t *testing.T) {
 		p.post(msg(2, []byte("two")))
 		p.want("rts")
 		if p.index == old {
-			t.Fatal("the same index again")
+			t.Fatal("the engine used the same index again")
 		}
 		p.after(5 * ms)
 		p.want("rts")
@@ -571,7 +572,7 @@ func TestScriptRevalidate(t *testing.T) {
 			p.after(20 * ms)
 			p.want("msg 1 len 3")
 			p.after(2 * second)
-			p.want("rts") // but not a third time
+			p.want("rts") // not a third time
 			p.cts(theirs)
 			p.answerProbe(2)
 			p.index = old

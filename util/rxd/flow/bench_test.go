@@ -2,7 +2,7 @@ package flow
 
 import "testing"
 
-// ends is a pair of flows without a network between them: what one transmits the other receives at once.
+// ends is a pair of flows without a network between them: each receives at once what the other transmits.
 type ends struct {
 	now  int64
 	a, b node
@@ -24,7 +24,7 @@ type countingSink struct{ n int }
 func (t *countingSink) Deliver(b []byte) { t.n += len(b) }
 func (t *countingSink) Stalled() bool    { return false }
 
-// carry brings what from transmits to the other end and returns the number of datagrams.
+// carry delivers the datagrams that from transmits to the other end, and returns their number.
 func (e *ends) carry(from, to *node) int {
 	n := 0
 	for from.f.Poll(e.now, &e.dg) {

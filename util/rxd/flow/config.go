@@ -58,7 +58,7 @@ type Config struct {
 	// PeerTimeout is how long the flow waits for a silent peer that owes an acknowledgement or an answer, in
 	// nanoseconds. 0: forever.
 	PeerTimeout int64
-	// KeepAlive is after what time without a datagram an idle peer is probed, in nanoseconds. 0: never.
+	// KeepAlive is the time without a datagram after which an idle peer is probed, in nanoseconds. 0: never.
 	KeepAlive int64
 	// Linger is how long an idle flow keeps its buffers, in nanoseconds. 0: LingerDefault.
 	Linger int64

@@ -20,8 +20,8 @@ func answeredExchange(t *testing.T, change func(*script)) (*script, []packet) {
 	return s, answer
 }
 
-// TestDeferredAck checks that the acknowledgement in an answer is processed when the application has had its chance
-// to post, or when something depends on it.
+// TestDeferredAck checks that the acknowledgement in an answer is processed after the application had a chance to
+// post, or as soon as another step depends on it.
 func TestDeferredAck(t *testing.T) {
 	another := packet{h: wire.XHeader{Type: wire.XData, Offset: 80, Ack: 80, Window: 1 << 20}, b: slice(80, 10)}
 	for name, then := range map[string]func(s *script){
@@ -48,7 +48,7 @@ func TestDeferredAck(t *testing.T) {
 				t.Fatalf("acknowledged %d, %b", s.a.acked, s.a.f.flags)
 			}
 			if rtt := s.a.f.path.srtt; rtt >= 100e3 || rtt < 90e3 {
-				t.Errorf("round trip %d: it came after 50 us", rtt)
+				t.Errorf("round trip %d, want 50 us", rtt)
 			}
 			invariants(t, s.a)
 			s.settle()
@@ -65,14 +65,14 @@ func TestAnswerFirst(t *testing.T) {
 		t.Fatalf("%v", heads(ps))
 	}
 	if s.a.acked != 0 {
-		t.Fatal("the acknowledgement was taken before")
+		t.Fatal("the acknowledgement was processed before the answer left")
 	}
 	s.a.f.PassDone(s.w.Now)
 	if s.a.acked != 80 || s.a.f.tx.inFlight != 80 {
 		t.Fatalf("acknowledged %d, in flight %d", s.a.acked, s.a.f.tx.inFlight)
 	}
 	invariants(t, s.a)
-	s.fire(s.a) // what was lost now is missed as ever
+	s.fire(s.a) // a loss is detected as before
 	s.bring(s.b, s.poll(s.a, 1)...)
 	s.settle()
 	if s.b.got != 160 || s.b.bad || s.a.acked != 160 {
@@ -80,7 +80,7 @@ func TestAnswerFirst(t *testing.T) {
 	}
 }
 
-// TestNotDeferredAck has acknowledgements that something may depend on. They are processed at once.
+// TestNotDeferredAck has acknowledgements on which other steps may depend. They are processed at once.
 func TestNotDeferredAck(t *testing.T) {
 	for name, change := range map[string]func(*script){
 		"awaited":    func(s *script) { s.a.awaited = true },
@@ -94,42 +94,42 @@ func TestNotDeferredAck(t *testing.T) {
 			s, answer := answeredExchange(t, change)
 			s.bring(s.a, answer...)
 			if s.a.acked != 80 {
-				t.Error("it waits")
+				t.Error("the acknowledgement waits")
 			}
 		})
 	}
-	t.Run("lost", func(t *testing.T) { // and late rather than lost
+	t.Run("lost", func(t *testing.T) { // the packet is late rather than lost
 		s, answer := answeredExchange(t, nil)
 		s.a.f.markLost(s.a.f.tx.head)
 		if s.bring(s.a, answer...); s.a.acked != 80 || len(s.poll(s.a, 0)) > 0 {
-			t.Error("it waits")
+			t.Error("the acknowledgement waits")
 		}
 	})
 	t.Run("last", func(t *testing.T) {
 		s, answer := answeredExchange(t, nil)
 		answer[0].h.Flags |= wire.FlagXFin
 		if s.bring(s.a, answer...); s.a.acked != 80 || s.a.f.Dead() != ErrClosed {
-			t.Error("it waits", s.a.f.Dead())
+			t.Error("the acknowledgement waits: ", s.a.f.Dead())
 		}
 	})
 	t.Run("reset", func(t *testing.T) {
 		s, answer := answeredExchange(t, nil)
 		answer[0].h.Type = wire.XReset
 		if s.bring(s.a, answer...); s.a.acked != 80 || s.a.f.Dead() != ErrReset {
-			t.Error("it waits", s.a.f.Dead())
+			t.Error("the acknowledgement waits: ", s.a.f.Dead())
 		}
 	})
 	t.Run("partial", func(t *testing.T) {
 		s, answer := answeredExchange(t, func(s *script) { s.a.toSend += 50; s.poll(s.a, 1) })
 		if s.bring(s.a, answer...); s.a.acked != 80 {
-			t.Error("it waits")
+			t.Error("the acknowledgement waits")
 		}
 	})
 	t.Run("no payload", func(t *testing.T) {
 		s, _ := answeredExchange(t, nil)
 		s.bring(s.a, packet{h: wire.XHeader{Type: wire.XAck, Ack: 80, Window: 1 << 20}})
 		if s.a.acked != 80 {
-			t.Error("it waits")
+			t.Error("the acknowledgement waits")
 		}
 	})
 }

@@ -17,8 +17,7 @@
 //
 //   - Loss is detected by time, as in RFC 8985 (RACK-TLP): loss.go.
 //   - The retransmission time-out is that of RFC 6298 with shorter limits, because the path of a fabric is shorter
-//
-// than the Internet's: path.go, config.go.
+//     than the Internet's: path.go, config.go.
 //   - The congestion window follows delay and loss: congestion.go.
 //   - The size of datagrams follows what the path carries, as in RFC 8899: pathmtu.go.
 //   - Selective acknowledgements follow RFC 2018 and never withdraw a block: hold.go.

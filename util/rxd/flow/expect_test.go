@@ -9,7 +9,7 @@ import (
 	"gofabric/util/rxd/wire"
 )
 
-// TestExpect checks that a peer that owes an answer is probed though nothing is in flight, and is given up when it
+// TestExpect checks that a peer that owes an answer is probed though no data is in flight, and is given up if it
 // stays silent. A peer that answers the probes is never given up.
 func TestExpect(t *testing.T) {
 	for _, keepAlive := range []int64{0, 60e9} {
@@ -24,7 +24,7 @@ func TestExpect(t *testing.T) {
 			s.bring(s.a, packet{h: wire.XHeader{Type: wire.XAck, Window: 1 << 20}})
 		}
 		if d := s.w.Now - start; d != 10e9 {
-			t.Errorf("five questions in %d ns", d)
+			t.Errorf("five probes in %d ns", d)
 		}
 		start = s.w.Now
 		for s.a.f.Dead() == nil && s.w.Now-start < 100e9 {
@@ -43,12 +43,12 @@ func TestExpect(t *testing.T) {
 		s.poll(s.a, 0)
 	}
 	if s.a.f.Dead() != nil {
-		t.Error("given up, though it owes nothing")
+		t.Error("the peer is given up though it owes no answer")
 	}
 }
 
 // TestDelayAcks checks that acknowledgements wait for PassDone or ackDelayMax while DelayAcks is on, even if the
-// peer asks for one. That of a hole leaves at once.
+// peer asks for one. The acknowledgement of a hole leaves at once.
 func TestDelayAcks(t *testing.T) {
 	for _, quiet := range []bool{true, false} {
 		s := newScript(t, nil)
@@ -94,7 +94,7 @@ func TestLossyIsNotDead(t *testing.T) {
 		s.b.f.PassDone(s.w.Now)
 		s.bring(s.a, lossy(s.poll(s.b, -1))...)
 		if s.a.f.Dead() != nil {
-			t.Fatalf("given up after %v", time.Duration(s.w.Now))
+			t.Fatalf("the peer is given up after %v", time.Duration(s.w.Now))
 		}
 	}
 }

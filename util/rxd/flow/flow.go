@@ -248,7 +248,7 @@ func (f *Flow) ExcludeAbsence(now, absent int64) {
 	}
 }
 
-// keepAliveInterval is after what time without a datagram the peer is probed; 0: never. A peer that owes an answer
+// keepAliveInterval is the time without a datagram after which the peer is probed. 0: never. A peer that owes an answer
 // is probed after a quarter of PeerTimeout at the latest.
 func (f *Flow) keepAliveInterval() int64 {
 	d := f.cfg.KeepAlive

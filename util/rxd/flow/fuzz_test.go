@@ -60,7 +60,7 @@ func fuzzOne(t *testing.T, script []byte) {
 	for k := 0; n.f.Dead() == nil; k++ {
 		d := n.f.Deadline()
 		if d == 0 || k > 1000 {
-			t.Fatalf("the silent peer lives on: deadline %d, flags %b", d, n.f.flags)
+			t.Fatalf("the silent peer is not given up: deadline %d, flags %b", d, n.f.flags)
 		}
 		w.Now = max(w.Now, d)
 		n.f.Advance(w.Now)
@@ -68,7 +68,7 @@ func fuzzOne(t *testing.T, script []byte) {
 		}
 	}
 	if p := n.cfg.Pool; p.used != 0 || p.OutSenders != 0 || p.OutReceivers != 0 {
-		t.Fatalf("left: %+v", p)
+		t.Fatalf("memory is left over: %+v", p)
 	}
 }
 
@@ -109,7 +109,8 @@ func invariants(t fataler, n *node) {
 			}
 		}
 		if off != f.sndNxt || flight != s.inFlight || lost != s.lostBytes {
-			t.Fatalf("end %d of %d, in flight %d of %d, lost %d of %d", off, f.sndNxt, flight, s.inFlight, lost, s.lostBytes)
+			t.Fatalf("end %d of %d, in flight %d of %d, lost %d of %d",
+				off, f.sndNxt, flight, s.inFlight, lost, s.lostBytes)
 		}
 	}
 	if f.sndUna != f.sndNxt && f.Deadline() == 0 {
@@ -165,7 +166,7 @@ func TestModel(t *testing.T) {
 			for i := range nodes {
 				transmit(i, chance)
 			}
-			w.Now++ // nothing arrives as it leaves
+			w.Now++ // a datagram takes at least a nanosecond
 			var came [2][]packet
 			came, wires = wires, came
 			for i, n := range []*node{b, a} {
@@ -234,7 +235,8 @@ func TestModel(t *testing.T) {
 		}
 		for _, n := range nodes {
 			if n.acked != n.toSend || n.peer.got != n.toSend || n.bad {
-				t.Fatalf("sent %d, acknowledged %d, delivered %d, bad %v: %+v", n.toSend, n.acked, n.peer.got, n.bad, n.f.Stats())
+				t.Fatalf("sent %d, acknowledged %d, delivered %d, bad %v: %+v",
+					n.toSend, n.acked, n.peer.got, n.bad, n.f.Stats())
 			}
 		}
 	})

@@ -12,7 +12,7 @@ import (
 	"gofabric/test/sim/network"
 )
 
-var rewrite = flag.Bool("rewrite", false, "write the golden files anew")
+var rewrite = flag.Bool("rewrite", false, "write the golden files again from the results")
 
 // bottleneckUse is how flows used a bottleneck.
 type bottleneckUse struct {
@@ -116,7 +116,7 @@ func golden(t *testing.T, name string, got []byte) {
 		t.Fatal(err)
 	}
 	if !bytes.Equal(got, want) {
-		t.Errorf("%s differs (if that is meant: -rewrite):\n%s\nwas:\n%s", name, got, want)
+		t.Errorf("%s differs (run with -rewrite if the change is intended):\n%s\nwas:\n%s", name, got, want)
 	}
 }
 
@@ -125,7 +125,7 @@ func golden(t *testing.T, name string, got []byte) {
 // have a long round trip.
 func TestShares(t *testing.T) {
 	if testing.Short() {
-		t.Skip("simulates half a minute")
+		t.Skip("the simulation takes half a minute")
 	}
 	seeds := uint64(1)
 	if need.Many() {
@@ -158,7 +158,7 @@ func TestShares(t *testing.T) {
 				mean += s.spread / float64(seeds)
 			}
 			if mean < c.spread {
-				t.Errorf("the least got %.2f of the most", mean)
+				t.Errorf("the least goodput is %.2f of the greatest", mean)
 			}
 		})
 	}

@@ -39,7 +39,7 @@ func TestBlackHole(t *testing.T) {
 }
 
 // TestPathMTUFallsAndRises has the path lose long datagrams for some time in the middle of a transfer. Soon after
-// that they are as long again.
+// that time the datagrams are as long as before.
 func TestPathMTUFallsAndRises(t *testing.T) {
 	w := newWorld(1)
 	ab := &network.Link{Delay: 50e3, Rate: 12.5e6, Queue: 128 << 10}
@@ -71,7 +71,7 @@ func TestPathMTUFallsAndRises(t *testing.T) {
 	}
 }
 
-// TestLossIsNoBlackHole loses a third of all datagrams. They become shorter now and then, but not for long.
+// TestLossIsNoBlackHole loses a third of all datagrams. They become shorter at times, but not for long.
 func TestLossIsNoBlackHole(t *testing.T) {
 	w := newWorld(1)
 	a, b := w.pair(testConfig(8952), &network.Link{Delay: 50e3, Loss: 0.3}, &network.Link{Delay: 50e3, Loss: 0.3})
@@ -92,7 +92,7 @@ func TestLossIsNoBlackHole(t *testing.T) {
 	}
 	t.Logf("full %d ms, shorter %d ms, %+v", full/1e6, shorter/1e6, a.f.Stats())
 	if a.f.Stats().BlackHoles == 0 {
-		t.Error("the test tests nothing")
+		t.Error("no datagram became shorter: the test has no effect")
 	}
 	if shorter > full/4 || b.bad {
 		t.Errorf("bad %v", b.bad)
@@ -100,12 +100,12 @@ func TestLossIsNoBlackHole(t *testing.T) {
 }
 
 // holed drives a flow over a path that loses a's datagrams of more than most bytes of payload, until done. It
-// returns the payload lengths of those.
+// returns the payload lengths of the lost datagrams.
 func (s *script) holed(most int, done func() bool) (gone []int) {
 	s.t.Helper()
 	for k := 0; !done(); k++ {
 		if k > 1000 {
-			s.t.Fatalf("no end: %d acknowledged, %+v, %+v", s.a.acked, s.a.f.Stats(), s.a.f.pathMTU)
+			s.t.Fatalf("the transfer does not end: %d acknowledged, %+v, %+v", s.a.acked, s.a.f.Stats(), s.a.f.pathMTU)
 		}
 		ps := s.poll(s.a, -1)
 		if len(ps) == 0 {
@@ -158,10 +158,10 @@ func TestBlackHoleStepByStep(t *testing.T) {
 		}
 		narrow := s.a.f.payload
 		if s.a.f.SetMaxDatagram(3048); s.a.f.payload != narrow {
-			t.Errorf("payload %d, because a router spoke of 3000", s.a.f.payload)
+			t.Errorf("payload %d after a router reported 3000, want no change", s.a.f.payload)
 		}
 		if s.a.f.SetMaxDatagram(5048); s.a.f.payload != 5000 {
-			t.Errorf("payload %d, though the way is another one", s.a.f.payload)
+			t.Errorf("payload %d on a new path, want 5000", s.a.f.payload)
 		}
 	}
 }
@@ -176,7 +176,7 @@ func TestBadLuckIsNoBlackHole(t *testing.T) {
 			s.pass(1e3)
 			if p.h.Type == wire.XData && p.h.Offset == 0 {
 				if lost++; len(p.b) != 1000 {
-					t.Fatalf("%d bytes after %d", len(p.b), lost)
+					t.Fatalf("a datagram of %d bytes after %d losses", len(p.b), lost)
 				}
 				continue
 			}

@@ -41,7 +41,7 @@ func TestStalledSink(t *testing.T) {
 	if s.b.got != 20000 {
 		t.Fatalf("got %d", s.b.got)
 	}
-	s.poll(s.b, 1) // lost
+	s.poll(s.b, 1) // this datagram is lost
 	s.fire(s.a)
 	s.bring(s.b, s.poll(s.a, 1)...)
 	s.bring(s.a, s.poll(s.b, 1)...)
@@ -77,7 +77,7 @@ func TestWindowRespected(t *testing.T) {
 	s := newScript(t, func(c *Config) { c.PeerWindow = 5500 })
 	s.a.toSend = 1 << 20
 	if ps := s.poll(s.a, 5); ps[4].h.Flags&wire.FlagXAckNow == 0 {
-		t.Error("the last segment of a window does not ask")
+		t.Error("the last segment of a window does not ask for an acknowledgement")
 	}
 	s.bring(s.a, packet{h: wire.XHeader{Type: wire.XAck, Time: 1, Ack: 1000, Window: 100}}) // the edge moves left
 	s.poll(s.a, 0)
@@ -173,7 +173,8 @@ func TestPeerTimeout(t *testing.T) {
 			s.fire(s.a)
 			sent += len(s.poll(s.a, -1))
 		}
-		if d := s.w.Now - start; s.a.f.Dead() != ErrTimeout || d != 3e9 || sent < probesPerTimeout || sent > 3*probesPerTimeout {
+		if d := s.w.Now - start; s.a.f.Dead() != ErrTimeout || d != 3e9 || sent < probesPerTimeout ||
+			sent > 3*probesPerTimeout {
 			t.Errorf("%s: %v after %d ns and %d datagrams", name, s.a.f.Dead(), d, sent)
 		}
 		if p := s.a.cfg.Pool; p.OutSenders != 0 {
@@ -199,14 +200,14 @@ func TestKeepAlive(t *testing.T) {
 		s.bring(s.a, packet{h: wire.XHeader{Type: wire.XAck, Window: 1 << 20}})
 	}
 	if s.w.Now-start != 15e9 {
-		t.Errorf("three probes in %d", s.w.Now-start)
+		t.Errorf("three probes within %d ns", s.w.Now-start)
 	}
 	for s.a.f.Dead() == nil {
 		s.fire(s.a)
 		s.poll(s.a, -1)
 	}
 	if s.w.Now-start != 22e9 {
-		t.Errorf("given up after %d", s.w.Now-start)
+		t.Errorf("the peer is given up after %d ns", s.w.Now-start)
 	}
 }
 
@@ -218,7 +219,7 @@ func TestClose(t *testing.T) {
 	ps := s.poll(s.a, 5)
 	s.bring(s.b, ps...)
 	if s.a.f.Done() {
-		t.Error("done before anything arrived")
+		t.Error("the flow is closed before any data arrived")
 	}
 	s.bring(s.a, s.poll(s.b, 1)...)
 	fin := s.poll(s.a, 1)
@@ -254,7 +255,7 @@ func TestAcknowledgementsWait(t *testing.T) {
 	}
 	s := newScript(t, nil)
 	s.bring(s.b, data(100, 0, 0))
-	s.poll(s.b, 0) // waits for data to travel with
+	s.poll(s.b, 0) // the acknowledgement waits for data
 	if d := s.b.f.Deadline(); d != s.w.Now+1e6 {
 		t.Errorf("deadline in %d", d-s.w.Now)
 	}

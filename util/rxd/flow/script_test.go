@@ -82,7 +82,7 @@ func (s *script) settle() {
 		s.bring(s.b, pa...)
 		s.bring(s.a, pb...)
 	}
-	s.t.Fatal("never silent")
+	s.t.Fatal("the ends exchange datagrams without end")
 }
 
 // pass moves the time forward by d and serves the deadlines.
@@ -154,7 +154,7 @@ func TestLostAcknowledgement(t *testing.T) {
 	s.a.toSend, s.a.lent = 3000, true
 	ps := s.poll(s.a, 3)
 	if ps[2].h.Flags&wire.FlagXAckNow == 0 {
-		t.Error("the end of what is lent does not ask")
+		t.Error("the last segment of lent data does not ask for an acknowledgement")
 	}
 	s.bring(s.b, ps...)
 	s.poll(s.b, 1)
@@ -246,7 +246,7 @@ func TestReordered(t *testing.T) {
 	}
 }
 
-// TestDuplicates delivers everything twice.
+// TestDuplicates delivers every datagram twice.
 func TestDuplicates(t *testing.T) {
 	s := newScript(t, nil)
 	s.a.toSend = 5000
@@ -262,7 +262,7 @@ func TestDuplicates(t *testing.T) {
 	}
 }
 
-// TestOverlaps delivers pieces that overlap what was delivered, and what is held.
+// TestOverlaps delivers pieces that overlap with delivered data and with held data.
 func TestOverlaps(t *testing.T) {
 	s := newScript(t, nil)
 	piece := func(from, to uint64) packet {
@@ -294,7 +294,7 @@ func TestSmallerMaxDatagram(t *testing.T) {
 		s.a.f.SetMaxDatagram(500)
 		for k := 0; s.a.acked < 5000; k++ {
 			if k > 100 {
-				t.Fatalf("no end: %d acknowledged", s.a.acked)
+				t.Fatalf("the transfer does not end: %d acknowledged", s.a.acked)
 			}
 			ps := s.poll(s.a, -1)
 			for _, p := range ps {

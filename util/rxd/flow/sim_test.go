@@ -124,7 +124,7 @@ func (n *node) poll(now int64) bool {
 	pending := n.f.Pending()
 	some := n.f.Poll(now, &n.dg)
 	if some && !pending {
-		panic("a datagram, though nothing was pending")
+		panic("Pending reported no datagram, and Poll returned one")
 	}
 	return some
 }
@@ -152,7 +152,7 @@ func (n *node) emit() {
 		size += len(p)
 	}
 	if size > n.cfg.MaxDatagram {
-		panic(fmt.Sprint("datagram of ", size))
+		panic(fmt.Sprint("a datagram of ", size))
 	}
 	n.w.Send(n.host, n.peer.host, b, n.dg.Parts)
 }
@@ -215,7 +215,8 @@ func transfer(t testing.TB, seed uint64, n uint64, cfg Config, ab, ba *network.L
 	start := w.Now
 	ok := w.run(600e9, func() bool { return a.acked == n })
 	if !ok || b.got != n || b.bad {
-		t.Fatalf("seed %d: %d of %d acknowledged, %d delivered, bad %v, dead %v %v\n%+v\n%+v", seed, a.acked, n, b.got, b.bad, a.f.Dead(), b.f.Dead(), a.f.Stats(), b.f.Stats())
+		t.Fatalf("seed %d: %d of %d acknowledged, %d delivered, bad %v, dead %v %v\n%+v\n%+v",
+			seed, a.acked, n, b.got, b.bad, a.f.Dead(), b.f.Dead(), a.f.Stats(), b.f.Stats())
 	}
 	return w.Now - start, a, b
 }
@@ -255,7 +256,8 @@ func drained(t *testing.T, nodes ...*node) {
 	nodes[0].w.run(100e9, nil)
 	for _, n := range nodes {
 		if p := n.cfg.Pool; p.OutPages != 0 || p.OutReceivers != 0 || p.OutSenders != 0 || p.used != 0 {
-			t.Fatalf("left: %d pages, %d receivers, %d senders, %d bytes", p.OutPages, p.OutReceivers, p.OutSenders, p.used)
+			t.Fatalf("left: %d pages, %d receivers, %d senders, %d bytes",
+				p.OutPages, p.OutReceivers, p.OutSenders, p.used)
 		}
 		if !n.f.Idle() || n.f.Deadline() != 0 {
 			t.Fatalf("idle %v, deadline %d, flags %b", n.f.Idle(), n.f.Deadline(), n.f.flags)

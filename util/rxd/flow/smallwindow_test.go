@@ -40,6 +40,6 @@ func TestSmallWindowPingPong(t *testing.T) {
 	s.a.toSend += 90
 	s.poll(s.a, 0)
 	if s.b.bad {
-		t.Fatal("wrong bytes")
+		t.Fatal("the bytes differ")
 	}
 }

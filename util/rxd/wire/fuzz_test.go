@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// Accepted input must be encoded to the same bytes, except reserved ones.
+// FuzzOp and the other fuzz tests encode accepted input again. The bytes must be the same, except reserved ones.
 
 func FuzzOp(f *testing.F) {
 	for _, o := range someOps() {
@@ -21,7 +21,7 @@ func FuzzOp(f *testing.F) {
 		_ = o.String()
 		if err != nil {
 			if payload != nil && len(payload) > len(b) {
-				t.Fatal("payload with an error")
+				t.Fatal("Parse returns an error, and a payload longer than its input")
 			}
 			return
 		}
@@ -93,7 +93,8 @@ func FuzzHandshake(f *testing.F) {
 		if e.Features&FeatureAuth != 0 {
 			size = ExtAuthLen
 			want = append(want, e.Proof[:]...)
-			if long := int(rest[6])|int(rest[7])<<8 >= size; long && !bytes.Equal(e.Proof[:], rest[ExtLen-8:ExtAuthLen-8]) || !long && e.Proof != [ProofLen]byte{} {
+			if long := int(rest[6])|int(rest[7])<<8 >= size; long &&
+				!bytes.Equal(e.Proof[:], rest[ExtLen-8:ExtAuthLen-8]) || !long && e.Proof != [ProofLen]byte{} {
 				t.Fatalf("proof %x from %x", e.Proof, rest)
 			}
 		} else if e.Proof != [ProofLen]byte{} {

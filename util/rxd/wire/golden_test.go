@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-var update = flag.Bool("update", false, "write what String says of the packets of native peers anew")
+var update = flag.Bool("update", false, "write the results of String for the packets of native peers into the golden files")
 
 const goldenFile = "testdata/native.txt"
 

@@ -18,7 +18,7 @@ func unhex(t testing.TB, s string) []byte {
 	return b
 }
 
-// someOps returns one Op of each combination of headers, to be followed by 7 bytes of payload.
+// someOps returns one Op of each combination of headers, for a payload of 7 bytes.
 func someOps() []*Op {
 	iov := [IOVLimit]RMAIov{{0x1000, 3, 1}, {0x2000, 4, 2}}
 	one := [IOVLimit]RMAIov{{0x1000, 7, 1}}
@@ -207,19 +207,19 @@ func TestCTSExt(t *testing.T) {
 		t.Errorf("%+v, %+v, %v", c, e2, err)
 	}
 	if !Intact(b, rest) || !Intact(b[:CTSLen], nil) {
-		t.Error("an undamaged packet counts as damaged")
+		t.Error("an undamaged packet was refused as damaged")
 	}
 	for i := range len(b) * 8 {
 		bad := bytes.Clone(b)
 		bad[i/8] ^= 1 << (i % 8)
 		if rest, err := c.Parse(bad); err == nil && Intact(bad, rest) {
-			t.Errorf("bit %d was not missed", i)
+			t.Errorf("a flip of bit %d was not noticed", i)
 		}
 	}
 	for cut := range b {
 		rest, err := c.Parse(b[:cut])
 		if err == nil && cut > CTSLen && Intact(b[:cut], rest) {
-			t.Errorf("cut at %d: counts as undamaged", cut)
+			t.Errorf("cut at %d: accepted as undamaged", cut)
 		}
 		if _, ok := ParseExt(rest); ok || (err == nil) != (cut >= CTSLen) {
 			t.Errorf("cut at %d: %v, %v", cut, ok, err)
@@ -240,7 +240,7 @@ func TestCTSExt(t *testing.T) {
 	short := bytes.Clone(want)
 	short[6] = ExtLen - 1
 	if _, ok := ParseExt(short); ok {
-		t.Error("accepted a block that says to be shorter")
+		t.Error("a block with a length shorter than its own was accepted")
 	}
 }
 
@@ -295,7 +295,7 @@ func TestChecksum(t *testing.T) {
 	PutChecksum(hdr, []byte("pay"), []byte("load"))
 	b := append(hdr, "payload"...)
 	if !Verify(b) {
-		t.Error("refused")
+		t.Error("an undamaged datagram was refused")
 	}
 	for i := range len(b) * 8 {
 		b[i/8] ^= 1 << (i % 8)

@@ -40,13 +40,14 @@ func TestSizes(t *testing.T) {
 						settle(a, b)
 					}
 					if !bytes.Equal(got, p) || !bytes.Equal(tgot, p) {
-						t.Fatalf("%d bytes, lazy %v, write %v, before %v: damaged", n, lazy, write, before)
+						t.Fatalf("%d bytes, lazy %v, write %v, before %v: the data is damaged", n, lazy, write, before)
 					}
 					if len(a.events) != 2 || len(b.events) != 2 || len(b.done) != 2 {
 						t.Fatalf("%d bytes: %q %q", n, a.events, b.events)
 					}
 					for _, c := range b.done {
-						if c.Len != uint64(n) || c.HasData != (c.Ctx == 2) || c.HasData && c.Data != 99 || c.Err != nil {
+						if c.Len != uint64(n) || c.HasData != (c.Ctx == 2) || c.HasData && c.Data != 99 ||
+							c.Err != nil {
 							t.Fatalf("%+v", c)
 						}
 					}
@@ -100,7 +101,7 @@ func TestOvertaking(t *testing.T) {
 	b.postTagged(4, 1, got)
 	settle(a, b)
 	if !bytes.Equal(got, big) || len(b.events) != 3001 || len(a.events) != 3001 {
-		t.Fatal("the large message")
+		t.Fatal("the large message did not arrive")
 	}
 	clean(a, b)
 }
@@ -117,7 +118,8 @@ func TestTruncated(t *testing.T) {
 				a.send(2, p[:60], p[60:])
 				settle(a, b)
 				c := b.done[0]
-				if c.Err != xengine.ErrTruncated || c.Len != uint64(room) || c.OLen != uint64(n-room) || !bytes.Equal(got, p[:room]) {
+				if c.Err != xengine.ErrTruncated || c.Len != uint64(room) || c.OLen != uint64(n-room) ||
+					!bytes.Equal(got, p[:room]) {
 					t.Fatalf("%d bytes into %d: %+v", n, room, c)
 				}
 				if len(a.done) != 1 || a.done[0].Err != nil {
@@ -172,8 +174,9 @@ func TestRMA(t *testing.T) {
 		b.want("rwrite 0 len 200000 data 0xab")
 		slices.Sort(a.events)
 		a.want("read 1 len 300000", "write 2 len 200000", "write 3 len 10")
-		if !bytes.Equal(got[:200000], pattern(1<<20, 3)[1000:201000]) || !bytes.Equal(b.mem[700000:900000], p) || !bytes.Equal(b.mem[:10], p[:10]) {
-			t.Fatal("damaged")
+		if !bytes.Equal(got[:200000], pattern(1<<20, 3)[1000:201000]) || !bytes.Equal(b.mem[700000:900000], p) ||
+			!bytes.Equal(b.mem[:10], p[:10]) {
+			t.Fatal("the data is damaged")
 		}
 		clean(a, b)
 	}
@@ -214,8 +217,9 @@ func TestAtomics(t *testing.T) {
 	a.submit(atomicOf(4, xengine.KindCompare, atomics.CSwap, 16, u64(77), u64(30), cas))
 	settle(a, b)
 	a.want("atomic 1 len 8", "fetch 2 len 16", "fetch 3 len 8", "compare 4 len 8")
-	if !bytes.Equal(b.mem[:24], u64(16, 22, 77)) || !bytes.Equal(old, u64(15, 20)) || !bytes.Equal(was, u64(22)) || !bytes.Equal(cas, u64(30)) {
-		t.Fatal("wrong", b.mem[:24], old, was, cas)
+	if !bytes.Equal(b.mem[:24], u64(16, 22, 77)) || !bytes.Equal(old, u64(15, 20)) || !bytes.Equal(was, u64(22)) ||
+		!bytes.Equal(cas, u64(30)) {
+		t.Fatal("wrong results: ", b.mem[:24], old, was, cas)
 	}
 	bad := atomicOf(5, xengine.KindAtomic, atomics.Sum, 0, u64(5), nil, nil)
 	bad.RMA[0].Key = 8
@@ -278,8 +282,8 @@ func TestManyAnnounced(t *testing.T) {
 	clean(a, b)
 }
 
-// TestBackPressure fills the budget for unexpected messages. The peer's packets wait, and are taken when there is
-// room.
+// TestBackPressure fills the budget for unexpected messages. The peer's packets wait, and are received when there
+// is room.
 func TestBackPressure(t *testing.T) {
 	for _, n := range []int{10000, 40000} {
 		a, b := newPair(t, Config{})
@@ -290,7 +294,7 @@ func TestBackPressure(t *testing.T) {
 		}
 		settle(a, b)
 		if !b.held[0] {
-			t.Fatal("not held back")
+			t.Fatal("the gateway holds no packet back")
 		}
 		for i := range 20 {
 			buf := make([]byte, n)
@@ -336,7 +340,7 @@ func TestCredits(t *testing.T) {
 		b.post(2, make([]byte, 100))
 	}
 	if len(a.low.Out) > 1 {
-		t.Fatal("sent without credit")
+		t.Fatal("a packet was sent without credit")
 	}
 	settle(a, b)
 	if len(a.done) != 50 || len(b.done) != 50 {
@@ -345,8 +349,8 @@ func TestCredits(t *testing.T) {
 	clean(a, b)
 }
 
-// TestEnd ends the connection while operations of all kinds are under way. All operations end, and no memory stays
-// accessible.
+// TestEnd ends the connection while operations of all kinds are in progress. All operations end, and no memory
+// stays accessible.
 func TestEnd(t *testing.T) {
 	for _, write := range []bool{false, true} {
 		a, b := newPair(t, Config{RndvWrite: write})
@@ -374,7 +378,7 @@ func TestEnd(t *testing.T) {
 			e.g.Pump()
 			e.g.Done(tokFlight, nil)
 			if !e.g.Received(0, nil) || !e.g.Idle() {
-				t.Fatal("still at work")
+				t.Fatal("a gateway is not idle after its end")
 			}
 		}
 		if len(a.done) != 5 || len(b.done) != 1 || b.done[0].Ctx != 1 {
@@ -386,7 +390,7 @@ func TestEnd(t *testing.T) {
 			}
 		}
 		if a.pool.OutTx != 0 || b.pool.OutTx != 0 || a.pool.OutChunks != 0 {
-			t.Fatal("leak")
+			t.Fatal("resources are left over")
 		}
 	}
 }

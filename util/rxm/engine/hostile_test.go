@@ -9,8 +9,8 @@ import (
 	"gofabric/util/rxm/wire"
 )
 
-// TestProtocolViolations gives a gateway packets that no peer may send, while it has an announced message, a
-// requested one and an atomic operation under way.
+// TestProtocolViolations gives a gateway packets that no peer may send, while an announced message, a requested
+// message and an atomic operation are in progress.
 func TestProtocolViolations(t *testing.T) {
 	for _, c := range []struct {
 		name    string
@@ -45,7 +45,7 @@ func TestProtocolViolations(t *testing.T) {
 				t.Errorf("%s: answered with %v", c.name, types)
 			}
 		} else if a.low.Exposed() != 0 || a.pool.OutTx != 0 {
-			t.Errorf("%s: leak", c.name)
+			t.Errorf("%s: resources are left over", c.name)
 		}
 		_ = b
 	}
@@ -70,7 +70,7 @@ func TestSegments(t *testing.T) {
 	} {
 		_, b := newPair(t, Config{})
 		if !b.g.Received(0, seg(5, 0, wire.First, 10, 100)) || b.failed != nil {
-			t.Fatal("the first")
+			t.Fatal("the first segment was refused")
 		}
 		if b.g.Received(0, c.pkt); b.failed != xengine.ErrProtocol {
 			t.Errorf("%s: %v", c.name, b.failed)
@@ -110,13 +110,13 @@ func TestSegmentsOverAuxConn(t *testing.T) {
 	}
 	b.want("recv 1 len 100", "recv 2 len 3")
 	if string(got) != string(p) || string(end) != "end" {
-		t.Fatal("damaged")
+		t.Fatal("the data is damaged")
 	}
 	clean(b)
 }
 
-// FuzzReceived gives packets, each with its length and connection in front, to a gateway that has operations of all
-// kinds under way. It must not crash, must keep no more than a small multiple of the input, and must hold nothing
+// FuzzReceived gives packets, each with its length and connection in front, to a gateway with operations of all
+// kinds in progress. It must not crash, must keep no more than a small multiple of the input, and must hold nothing
 // after the end.
 func FuzzReceived(f *testing.F) {
 	add := func(pkts ...[]byte) {
@@ -127,7 +127,8 @@ func FuzzReceived(f *testing.F) {
 		f.Add(b, false)
 		f.Add(b, true)
 	}
-	// Short seeds: the fuzzer minimizes each input that it keeps byte by byte, and does nothing else meanwhile.
+	// The seeds are short: the fuzzer minimizes each input that it keeps byte by byte, and does nothing else
+	// meanwhile.
 	cfg := Config{EagerLimit: 512, BufferSize: 512}
 	a, _ := newPair(f, cfg)
 	a.send(1, make([]byte, 3))
@@ -168,13 +169,14 @@ func FuzzReceived(f *testing.F) {
 			}
 		}
 		if e.rx.UnexpectedBytes() > 1<<20 {
-			t.Fatal("memory")
+			t.Fatal("the gateway keeps too much memory")
 		}
 		e.g.Fail(errLower)
 		e.rx.Flush(errLower)
 		e.rx.Release() // a complete message outlives its connection, until its receive context is closed
-		if e.low.Exposed() != 0 || e.pool.OutTx != 0 || e.pool.OutRx != 0 || e.pool.OutUnexp != 0 || e.pool.OutChunks != 0 || e.pool.OutAtomic != 0 {
-			t.Fatalf("leak: %d %+v", e.low.Exposed(), &e.pool)
+		if e.low.Exposed() != 0 || e.pool.OutTx != 0 || e.pool.OutRx != 0 || e.pool.OutUnexp != 0 ||
+			e.pool.OutChunks != 0 || e.pool.OutAtomic != 0 {
+			t.Fatalf("resources are left over: %d %+v", e.low.Exposed(), &e.pool)
 		}
 	})
 }

@@ -1,4 +1,5 @@
-// Two ends, each a Conn with its gateway, over a connection of which the test moves the messages.
+// The tests have two ends, each a Conn with its gateway. The test moves the messages of the connection between
+// them.
 
 package engine
 
@@ -165,8 +166,8 @@ func ranged(iov []xwire.RMAIov) (n uint64) {
 	return n
 }
 
-// deliver brings the oldest frame of a connection to the peer, of the first connection that has one which its peer
-// takes. It reports whether there was one.
+// deliver delivers the oldest frame of a connection to the peer. It takes the first connection whose frame the peer
+// accepts, and reports whether there was one.
 func (e *end) deliver() bool {
 	for i := range e.low.AuxConns + 1 {
 		conn := i
@@ -297,7 +298,8 @@ func clean(ends ...*end) {
 			e.t.Fatalf("%s: memory is still exposed", e.name)
 		}
 		if e.pool.OutTx != 0 || e.pool.OutAtomic != 0 || e.pool.OutUnexp != 0 || e.pool.OutChunks != 0 {
-			e.t.Fatalf("%s: pool: %d operations, %d atomics, %d messages, %d chunks", e.name, e.pool.OutTx, e.pool.OutAtomic, e.pool.OutUnexp, e.pool.OutChunks)
+			e.t.Fatalf("%s: pool: %d operations, %d atomics, %d messages, %d chunks",
+				e.name, e.pool.OutTx, e.pool.OutAtomic, e.pool.OutUnexp, e.pool.OutChunks)
 		}
 	}
 }

@@ -101,7 +101,7 @@ func (w *traffic) check(r *rapid.T) {
 		}
 	}
 	if got != len(w.sent) {
-		r.Fatalf("%d of %d messages", got, len(w.sent))
+		r.Fatalf("received %d of %d messages", got, len(w.sent))
 	}
 	for tag, list := range posted {
 		sortU64(list)
@@ -109,7 +109,7 @@ func (w *traffic) check(r *rapid.T) {
 			want := w.sent[w.tags[tag][next[tag]]]
 			next[tag]++
 			if !bytes.Equal(w.bufs[ctx][:len(want)], want) {
-				r.Fatalf("tag %d: message %d is another or damaged", tag, next[tag])
+				r.Fatalf("tag %d: message %d is a different one or damaged", tag, next[tag])
 			}
 		}
 	}
@@ -122,11 +122,11 @@ func (w *traffic) check(r *rapid.T) {
 		}
 	}
 	if ended != w.sends {
-		r.Fatalf("%d of %d operations", ended, w.sends)
+		r.Fatalf("completed %d of %d operations", ended, w.sends)
 	}
 	for _, buf := range w.reads {
 		if !bytes.Equal(buf, w.to.mem[64:64+len(buf)]) {
-			r.Fatal("read something else")
+			r.Fatal("the read returned other data")
 		}
 	}
 	if !bytes.Equal(w.to.mem[1<<19:1<<19+8], u64(w.adds)) {

@@ -1,6 +1,6 @@
 package engine
 
-// The gateway relies on its Conn to queue operations whole and to keep them so.
+// The gateway relies on its Conn: each operation in the Conn's queue is complete, and stays complete.
 
 import (
 	"testing"
@@ -12,8 +12,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestIncompleteOperation checks that an operation that is not queued whole would end its connection, and nothing
-// else.
+// TestIncompleteOperation checks that an incomplete operation in the queue would end its connection, and have no
+// other effect.
 func TestIncompleteOperation(t *testing.T) {
 	a, _ := newPair(t, Config{})
 	a.low.room = 0 // so that it stays in the queue
@@ -26,7 +26,7 @@ func TestIncompleteOperation(t *testing.T) {
 	a.low.room = -1
 	a.g.Pump()
 	if len(a.low.Out) != 0 {
-		t.Error("something was sent nevertheless")
+		t.Error("the gateway sent a packet nevertheless")
 	}
 
 }

@@ -17,7 +17,7 @@ func unhex(t testing.TB, s string) []byte {
 	return b
 }
 
-// The layout, field by field.
+// TestFields compares the layout, field by field.
 func TestFields(t *testing.T) {
 	ctrl := func(ty, seg, no, id, data string) string {
 		return "04" + ty + seg + no + "0b00000000000000" + id + data
@@ -100,13 +100,13 @@ func TestRefused(t *testing.T) {
 		{"atomic without ranges", atomic, 58, 0, ErrRanges},
 		{"atomic with too many", atomic, 58, 5, ErrRanges},
 		{"immense count", atomic, HeaderLen + 8 + 5, 1, ErrRanges},
-		{"result of what", resp, 34, 5, ErrOp},
+		{"result of another operation", resp, 34, 5, ErrOp},
 		{"result size", resp, 40, 0, ErrSize},
 		{"result length", resp, HeaderLen + 7, 7, ErrSize},
 	} {
 		b := bytes.Clone(c.b)
 		if _, err := new(Packet).Parse(b); err != nil {
-			t.Fatalf("%s: the good one: %v", c.name, err)
+			t.Fatalf("%s: the valid packet: %v", c.name, err)
 		}
 		b[c.at] = c.to
 		if _, err := new(Packet).Parse(b); !errors.Is(err, c.want) {
@@ -115,7 +115,7 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// TestTrim shortens ranges. Those behind the end are ignored.
+// TestTrim shortens ranges. Ranges behind the end are ignored.
 func TestTrim(t *testing.T) {
 	wild := ^uint64(0)
 	for _, c := range []struct {
@@ -162,7 +162,8 @@ func TestConnect(t *testing.T) {
 		if err := c.Parse(append(bytes.Clone(b), "more"...)); err != nil {
 			t.Fatal(err)
 		}
-		if c.FlowCtrl != FlowCtrlOff || c.EagerLimit != 16384 || c.RxSize != 4096 || c.Index != 0 || c.Port < 30000 || ConnIndex(c.Conn) != 0 || ConnPID(c.Conn) < 1000 {
+		if c.FlowCtrl != FlowCtrlOff || c.EagerLimit != 16384 || c.RxSize != 4096 || c.Index != 0 || c.Port < 30000 ||
+			ConnIndex(c.Conn) != 0 || ConnPID(c.Conn) < 1000 {
 			t.Errorf("%+v", c)
 		}
 		if !bytes.Equal(c.Append(nil), b) {
@@ -183,11 +184,12 @@ func TestConnect(t *testing.T) {
 	}
 	b := unhex(t, "01000000ad180000 00100000 02000000")
 	var a Accept
-	if err := a.Parse(b); err != nil || a != (Accept{Conn: ConnID(0x18ad, 1), RxSize: 4096, FlowCtrl: FlowCtrlOff}) || !bytes.Equal(a.Append(nil), b) {
+	if err := a.Parse(b); err != nil || a != (Accept{Conn: ConnID(0x18ad, 1), RxSize: 4096, FlowCtrl: FlowCtrlOff}) ||
+		!bytes.Equal(a.Append(nil), b) {
 		t.Errorf("%v %+v", err, a)
 	}
 	if a.Parse(b[:15]) != ErrShort {
-		t.Error("short accept")
+		t.Error("a short accept was parsed")
 	}
 	for b, want := range map[string]Reason{"\x01\x02": ReasonAlready, "\x01\x00": ReasonNone, "\x02\x02": ReasonRefused, "\x01": ReasonRefused, "": ReasonRefused} {
 		if got := ParseReject([]byte(b)); got != want {
@@ -198,7 +200,7 @@ func TestConnect(t *testing.T) {
 		t.Errorf("%x", got)
 	}
 	if ConnIndex(0x12345678ffffffff) != ^uint64(0) {
-		t.Error("native extends the sign")
+		t.Error("a sign was not extended, as native extends it")
 	}
 }
 

@@ -14,8 +14,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// TestBulk: long requests have so many places of a user and of all; the others wait, and are told in the end.
-// Root's are none of those of all.
+// TestBulk: long requests have a limited number of places, for each user and for all users together. The others
+// wait, and are refused in the end. Requests of root have places of their own.
 func TestBulk(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBulk(0)
@@ -34,7 +34,7 @@ func TestBulk(t *testing.T) {
 			}()
 			return done
 		}
-		status := func(c chan int) int { // 0: it waits
+		status := func(c chan int) int { // 0: the request waits
 			select {
 			case s := <-c:
 				return s
@@ -50,12 +50,12 @@ func TestBulk(t *testing.T) {
 		}
 		synctest.Wait()
 		if len(b.all) != bulkOfAll {
-			t.Errorf("%d run", len(b.all))
+			t.Errorf("%d long requests run", len(b.all))
 		}
 		last, root, small := ask(h, 6, -1), ask(h, 0, -1), ask(short, 1, maxSmall)
 		synctest.Wait()
 		if status(small) != 200 || status(last) != 0 || status(root) != 0 {
-			t.Error("a short request waits, or a long one does not")
+			t.Error("a short request waits, or a long one does not wait")
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), bulkWait+1)
 		defer cancel()
@@ -70,12 +70,12 @@ func TestBulk(t *testing.T) {
 			}
 		}
 		if want := 5*bulkOfUser + 1 - bulkOfAll; refused != want {
-			t.Errorf("%d are refused, want %d", refused, want)
+			t.Errorf("%d requests are refused, want %d", refused, want)
 		}
 		close(hold)
 		synctest.Wait()
 		if status(root) != 200 || len(b.all) != 0 || len(b.users) != 0 {
-			t.Errorf("afterwards %d run, %d users are known", len(b.all), len(b.users))
+			t.Errorf("at the end %d requests run, %d users are counted", len(b.all), len(b.users))
 		}
 	})
 }
@@ -91,17 +91,18 @@ func TestGuardRoot(t *testing.T) {
 		}
 	}
 	if g.admit(Caller{UID: 3}) == nil {
-		t.Error("a user gets the last but one")
+		t.Error("a user gets the last connection but one")
 	}
 	if g.admit(Caller{UID: 0}) != nil || g.admit(Caller{UID: 1000}) != nil {
-		t.Error("root and the daemon's user do not")
+		t.Error("root or the daemon's user does not get the last connections")
 	}
 	if g.admit(Caller{UID: 0}) == nil {
-		t.Error("there are more than all")
+		t.Error("more connections than the limit are admitted")
 	}
 }
 
-// TestSeldom: messages that users cause are logged a few times in each period, with the number of omitted ones.
+// TestSeldom: the daemon logs messages that users can cause a few times in each period, with the number of omitted
+// ones.
 func TestSeldom(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var text bytes.Buffer
@@ -116,14 +117,14 @@ func TestSeldom(t *testing.T) {
 		}
 		s.Log(log, 2, slog.LevelInfo, "another user")
 		if !strings.Contains(text.String(), "another user") {
-			t.Error("one user's lines keep out another's")
+			t.Error("one user's messages suppress another user's")
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), seldomTime)
 		defer cancel()
 		<-ctx.Done()
 		s.Log(log, 1, slog.LevelInfo, "no")
 		if want := fmt.Sprint("left_out=", 1000-seldomLines); !strings.Contains(text.String(), want) {
-			t.Errorf("it does not say %s", want)
+			t.Errorf("the log does not contain %s", want)
 		}
 	})
 }

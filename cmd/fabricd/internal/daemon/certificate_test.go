@@ -9,7 +9,8 @@ import (
 	"time"
 )
 
-// TestCertificate: the daemon's own certificate is kept as long as it fits and is valid, and then made anew.
+// TestCertificate: the daemon keeps its own certificate as long as it fits and is valid, and then makes another
+// one.
 func TestCertificate(t *testing.T) {
 	dir := t.TempDir()
 	start := time.Now()
@@ -23,24 +24,25 @@ func TestCertificate(t *testing.T) {
 		}
 		for _, h := range append(hosts, "127.0.0.1", "::1", "localhost") {
 			if c.Leaf.VerifyHostname(h) != nil || now.After(c.Leaf.NotAfter) {
-				t.Errorf("a certificate for %v until %v does not serve %s at %v", c.Leaf.DNSNames, c.Leaf.NotAfter, h, now)
+				t.Errorf("a certificate for %v until %v is not valid for %s at %v",
+					c.Leaf.DNSNames, c.Leaf.NotAfter, h, now)
 			}
 		}
 		return c.Leaf.SerialNumber.String()
 	}
 	first := serial(start, "10.0.0.1")
 	if again := serial(start.AddDate(1, 0, 0), "10.0.0.1"); again != first {
-		t.Error("after a year it is another one")
+		t.Error("after a year the certificate is a different one")
 	}
 	if again := serial(start); again != first {
-		t.Error("for loopback it is another one")
+		t.Error("for loopback the certificate is a different one")
 	}
 	other := serial(start, "node7.example")
 	if other == first {
-		t.Error("for another name it is the same")
+		t.Error("for another name the certificate is the same")
 	}
 	if late := serial(start.AddDate(0, 0, certificateDays-7), "node7.example"); late == other {
-		t.Error("a week before its end it is the same")
+		t.Error("a week before its end the certificate is the same")
 	}
 	for what, spoil := range map[string]func(key string) error{
 		"is cut off":            func(key string) error { return os.Truncate(key, 100) },
@@ -62,7 +64,7 @@ func TestCertificate(t *testing.T) {
 	}
 }
 
-// TestRenewal: a daemon that runs for years renews its certificate; if it cannot, it goes on with the old one.
+// TestRenewal: a daemon that runs for years renews its certificate. If it cannot, it continues with the old one.
 func TestRenewal(t *testing.T) {
 	dir, now := t.TempDir(), time.Now()
 	i := newIdentity(dir, slog.New(slog.DiscardHandler))
@@ -81,26 +83,26 @@ func TestRenewal(t *testing.T) {
 	}
 	now = now.AddDate(0, 0, certificateDays-renewDays-1)
 	if get() != fingerprint(first) {
-		t.Error("it is another one before it is time")
+		t.Error("the certificate is renewed too early")
 	}
 	now = now.AddDate(0, 0, 2)
-	i.stateDir = filepath.Join(dir, "tls.key") // no folder: nothing can be kept there
+	i.stateDir = filepath.Join(dir, "tls.key") // not a folder, so no certificate can be stored
 	if get() != fingerprint(first) {
-		t.Error("it is lost because it cannot be renewed")
+		t.Error("the certificate is lost because it cannot be renewed")
 	}
 	i.stateDir = dir
 	if get() != fingerprint(first) {
-		t.Error("it is tried with each connection")
+		t.Error("the daemon tries to renew with each connection")
 	}
 	now = now.Add(recheck)
 	next := get()
 	if next == fingerprint(first) || get() != next {
-		t.Error("it is not renewed, or again and again")
+		t.Error("the certificate is not renewed, or more than once")
 	}
 }
 
-// TestCannotRenew: a daemon that starts when it is time for another certificate, but cannot write it, shows the old
-// one as long as that is valid. Files of a killed process do no harm.
+// TestCannotRenew: a daemon starts when a renewal is due, but cannot write the certificate. It uses the old one as
+// long as that is valid. Files that a killed process left do no harm.
 func TestCannotRenew(t *testing.T) {
 	dir, now := t.TempDir(), time.Now()
 	cover := func() (*tls.Certificate, error) {
@@ -118,11 +120,11 @@ func TestCannotRenew(t *testing.T) {
 	}
 	now = now.AddDate(0, 0, certificateDays-10)
 	if c, err := cover(); err != nil || fingerprint(c) != fingerprint(first) {
-		t.Errorf("ten days before its end it is not shown: %v", err)
+		t.Errorf("ten days before its end the certificate is not used: %v", err)
 	}
 	now = now.AddDate(0, 0, 20)
 	if _, err := cover(); err == nil {
-		t.Error("ten days after its end it is shown")
+		t.Error("ten days after its end the certificate is used")
 	}
 	if err := os.Remove(left); err != nil {
 		t.Fatal(err)
@@ -131,9 +133,9 @@ func TestCannotRenew(t *testing.T) {
 		t.Fatal(err)
 	}
 	if c, err := cover(); err != nil || fingerprint(c) == fingerprint(first) {
-		t.Errorf("it is not renewed over what was left: %v", err)
+		t.Errorf("the certificate is not renewed while a killed process' file exists: %v", err)
 	}
 	if info, err := os.Stat(filepath.Join(dir, "tls.key")); err != nil || info.Mode().Perm() != 0o600 {
-		t.Errorf("the key: %v, %v", info.Mode(), err)
+		t.Errorf("the key's mode is %v, %v", info.Mode(), err)
 	}
 }

@@ -16,7 +16,7 @@ import (
 // the file.
 type Config struct {
 	Dir       string `yaml:"dir"`       // folder of the sockets
-	StateDir  string `yaml:"state-dir"` // folder of what outlives the daemon
+	StateDir  string `yaml:"state-dir"` // folder of the state that outlives the daemon
 	LogLevel  string `yaml:"log-level"`
 	LogFormat string `yaml:"log-format"`
 
@@ -49,7 +49,7 @@ type Config struct {
 // Flags adds a flag for each setting that has one. The default is its value.
 func (c *Config) Flags(fs *pflag.FlagSet) {
 	fs.StringVar(&c.Dir, "dir", fabricd.OwnDir(os.Getuid(), os.Getenv("XDG_RUNTIME_DIR"), os.TempDir()), "folder of the sockets")
-	fs.StringVar(&c.StateDir, "state-dir", "", "folder of what outlives the daemon; \"off\" keeps it in memory (default: /var/lib/fabricd for root, else below XDG_STATE_HOME; state/ below --dir if that is given)")
+	fs.StringVar(&c.StateDir, "state-dir", "", "folder of the state that outlives the daemon; \"off\" keeps it in memory (default: /var/lib/fabricd for root, else below XDG_STATE_HOME; state/ below --dir if that is given)")
 	fs.StringVar(&c.LogLevel, "log-level", "info", "debug, info, warn or error")
 	fs.StringVar(&c.LogFormat, "log-format", "text", "text or json")
 	fs.StringVar(&c.Page, "page", "", "open the page's port for browsers of this node, as fabricd page does later, with TLS and a token made each time: a loopback `address`, \"on\" for "+pageAddress+" or, if that is taken, any port, or \"off\"")

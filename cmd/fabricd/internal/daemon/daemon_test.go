@@ -13,7 +13,7 @@ import (
 	"gofabric/test/wait"
 )
 
-// echo is a part that answers with who is calling.
+// echo is a part that answers with the caller of a request.
 type echo struct{ closed bool }
 
 func (e *echo) Name() string { return "echo" }
@@ -43,7 +43,8 @@ func TestRun(t *testing.T) {
 		t.Errorf("status: %+v", s)
 	}
 	var me Caller
-	if err := c.Do(limit, "GET", "/v1/me", nil, &me); err != nil || me.UID != os.Getuid() || me.PID != os.Getpid() || me.Remote {
+	if err := c.Do(limit, "GET", "/v1/me", nil, &me); err != nil || me.UID != os.Getuid() || me.PID != os.Getpid() ||
+		me.Remote {
 		t.Errorf("the caller is %+v, %v", me, err)
 	}
 	if err := New(config(dir), slog.New(slog.DiscardHandler)).Run(ctx); err == nil {

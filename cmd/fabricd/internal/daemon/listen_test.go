@@ -12,7 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// TestBusySocket: a socket whose listener has no room for one more is not that of a dead daemon.
+// TestBusySocket: a socket whose listen queue is full does not count as that of a dead daemon.
 func TestBusySocket(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "s")
@@ -40,7 +40,7 @@ func TestBusySocket(t *testing.T) {
 		if err == nil {
 			l.Close()
 		}
-		t.Errorf("in place of a socket that is in use: %v", err)
+		t.Errorf("Listen at a socket that is in use: %v", err)
 	}
 	if _, err := os.Lstat(path); err != nil {
 		t.Error(err)
@@ -49,12 +49,12 @@ func TestBusySocket(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := s.Listen("d"); err == nil || !strings.Contains(err.Error(), "no socket") {
-		t.Errorf("in place of a folder: %v", err)
+		t.Errorf("Listen at a folder: %v", err)
 	}
 }
 
-// TestUmask: a socket has its mode with any umask; the umask stays what it was, and what others make meanwhile
-// has theirs.
+// TestUmask: a socket has its mode with any umask. The umask stays the same, and files that other threads make at
+// the same time follow it.
 func TestUmask(t *testing.T) {
 	old := unix.Umask(0o027)
 	defer unix.Umask(old)
@@ -79,7 +79,7 @@ func TestUmask(t *testing.T) {
 				t.Error(err)
 			}
 			if info, err := os.Lstat(filepath.Join(dir, "d")); err != nil || info.Mode().Perm() != 0o750 {
-				t.Errorf("what is made beside it has mode %v, %v", info.Mode(), err)
+				t.Errorf("a folder that is made at the same time has mode %v, %v", info.Mode(), err)
 			}
 		})
 		if now := unix.Umask(0o027); now != 0o027 {

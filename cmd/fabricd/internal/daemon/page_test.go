@@ -18,7 +18,7 @@ import (
 	"gofabric/internal/fabricd/api"
 )
 
-// TestLoopback: the page is for this node alone.
+// TestLoopback: the page is for this node only.
 func TestLoopback(t *testing.T) {
 	for address, want := range map[string]bool{
 		"": true, "127.0.0.1:0": true, "127.9.9.9:80": true, "[::1]:7480": true, "[::ffff:127.0.0.1]:1": true,
@@ -57,7 +57,7 @@ func run(t *testing.T, c *Config) (*Daemon, *api.Client) {
 	return d, client
 }
 
-// page asks for /v1/page over the Unix socket.
+// page sends a request for /v1/page to the Unix socket.
 func page(t *testing.T, c *api.Client, method string) (p api.Page) {
 	t.Helper()
 	if err := c.Do(t.Context(), method, "/v1/page", nil, &p); err != nil {
@@ -66,7 +66,7 @@ func page(t *testing.T, c *api.Client, method string) (p api.Page) {
 	return p
 }
 
-// get asks over TLS, trusting p's certificate alone, with the token of a link.
+// get sends a request over TLS with the token of a link. It trusts p's certificate only.
 func get(t *testing.T, p api.Page, link, path string, change func(*tls.Config)) (int, string, error) {
 	t.Helper()
 	u, err := url.Parse(link)
@@ -95,49 +95,51 @@ func get(t *testing.T, p api.Page, link, path string, change func(*tls.Config)) 
 	return answer.StatusCode, string(text), err
 }
 
-// TestPage: the port is there from PUT to DELETE, for who trusts its certificate and has the token of the link;
-// both are good for one opening.
+// TestPage: the port is open from PUT to DELETE, for clients that trust its certificate and have the token of the
+// link. Each token is valid for one opening.
 func TestPage(t *testing.T) {
 	_, c := run(t, config(t.TempDir()))
 	if p := page(t, c, "GET"); p.Link != "" || p.Remote != "" || p.SHA256 == "" {
-		t.Errorf("nobody has asked, and there is %+v", p)
+		t.Errorf("before a request for the page there is %+v", p)
 	}
-	page(t, c, "DELETE") // of what is closed
+	page(t, c, "DELETE") // the page is not open
 	p := page(t, c, "PUT")
 	if !strings.HasPrefix(p.Link, "https://127.0.0.1:") || len(p.Link) < 80 {
 		t.Errorf("the link is %q", p.Link)
 	}
 	if again := page(t, c, "PUT"); again != p {
-		t.Errorf("asked again, it is %+v, not %+v", again, p)
+		t.Errorf("a second PUT returns %+v, not %+v", again, p)
 	}
 	if status, _, err := get(t, p, p.Link, "/v1/me", nil); status != 200 || err != nil {
 		t.Errorf("with the token: %d, %v", status, err)
 	}
 	for _, token := range []string{"", "#token=", "#token=" + strings.Repeat("0", 64)} {
 		bare, _, _ := strings.Cut(p.Link, "#")
-		if status, text, err := get(t, p, bare+token, "/v1/me", nil); status != 401 || err != nil || strings.Contains(text, "UID") {
+		if status, text, err := get(t, p, bare+token, "/v1/me", nil); status != 401 || err != nil ||
+			strings.Contains(text, "UID") {
 			t.Errorf("with %q: %d %s, %v", token, status, text, err)
 		}
 	}
 	if status, _, err := get(t, p, p.Link, "/v1/page", nil); status != 403 || err != nil {
-		t.Errorf("the page's own port tells of the token: %d, %v", status, err)
+		t.Errorf("the page's own port returns the token: %d, %v", status, err)
 	}
 	page(t, c, "DELETE")
 	if status, _, err := get(t, p, p.Link, "/v1/me", nil); err == nil {
-		t.Errorf("the port is closed and answers %d", status)
+		t.Errorf("the closed port answers %d", status)
 	}
 	next := page(t, c, "PUT")
 	if next.Link == p.Link || next.Certificate != p.Certificate {
-		t.Errorf("opened again, link %s and %s, certificate %s and %s", p.Link, next.Link, p.SHA256, next.SHA256)
+		t.Errorf("after another PUT: link %s and %s, certificate %s and %s", p.Link, next.Link, p.SHA256, next.SHA256)
 	}
 	_, old, _ := strings.Cut(p.Link, "#")
 	bare, _, _ := strings.Cut(next.Link, "#")
 	if status, _, err := get(t, p, bare+"#"+old, "/v1/me", nil); status != 401 || err != nil {
-		t.Errorf("the token of the port that was closed: %d, %v", status, err)
+		t.Errorf("the token of the closed port: %d, %v", status, err)
 	}
 }
 
-// TestPageTLS: only TLS 1.3, and HTTP/1.1 in it; a client without TLS gets an answer that says so.
+// TestPageTLS: the port accepts TLS 1.3 only, with HTTP/1.1 in it. A client without TLS gets an answer that
+// explains this.
 func TestPageTLS(t *testing.T) {
 	_, c := run(t, config(t.TempDir()))
 	p := page(t, c, "PUT")
@@ -147,7 +149,7 @@ func TestPageTLS(t *testing.T) {
 		}
 	}
 	if _, _, err := get(t, p, p.Link, "/", func(c *tls.Config) { c.RootCAs = x509.NewCertPool() }); err == nil {
-		t.Error("a client that trusts nobody is content")
+		t.Error("a client that trusts no certificate gets an answer")
 	}
 	for _, name := range []string{"localhost", "127.0.0.1", "::1"} {
 		if _, _, err := get(t, p, p.Link, "/", func(c *tls.Config) { c.ServerName = name }); err != nil {
@@ -155,36 +157,38 @@ func TestPageTLS(t *testing.T) {
 		}
 	}
 	plain := "http" + strings.TrimPrefix(p.Link, "https")
-	if status, text, err := get(t, p, plain, "/v1/me", nil); err != nil || status != 400 || !strings.Contains(text, "HTTPS server") {
+	if status, text, err := get(t, p, plain, "/v1/me", nil); err != nil || status != 400 ||
+		!strings.Contains(text, "HTTPS server") {
 		t.Errorf("without TLS: %d %q, %v", status, text, err)
 	}
 }
 
-// TestPageTaken: where another program has the usual port, the page has any; an address that was named is the one
-// or none.
+// TestPageTaken: if another program has the usual port, the page uses any free one. An address in the settings must
+// be free.
 func TestPageTaken(t *testing.T) {
 	one, c := run(t, config(t.TempDir()))
 	page(t, c, "PUT")
 	_, c = run(t, config(t.TempDir()))
 	if p := page(t, c, "PUT"); strings.HasPrefix(p.Link, "https://"+pageAddress+"/") {
-		t.Errorf("two daemons have %s", p.Link)
+		t.Errorf("two daemons use %s", p.Link)
 	}
 	third := config(t.TempDir())
 	third.Page = one.page.listener.Addr().String()
-	if err := New(third, slog.New(slog.DiscardHandler)).Run(t.Context()); err == nil || !strings.Contains(err.Error(), "address already in use") {
-		t.Errorf("a daemon with an address that is taken ended with %v", err)
+	if err := New(third, slog.New(slog.DiscardHandler)).Run(t.Context()); err == nil ||
+		!strings.Contains(err.Error(), "address already in use") {
+		t.Errorf("a daemon with an address that is in use ended with %v", err)
 	}
 	third.Page = "[::1]:0"
 	_, c = run(t, third)
 	if p := page(t, c, "GET"); !strings.HasPrefix(p.Link, "https://[::1]:") {
-		t.Errorf("asked for at the start, it is at %q", p.Link)
+		t.Errorf("a page that the settings open is at %q", p.Link)
 	} else if _, _, err := get(t, p, p.Link, "/", nil); err != nil {
 		t.Error(err)
 	}
 }
 
-// TestPageAtOnce: many ask to open and to close at once, also while the daemon ends; all of them are answered, and
-// no port is left.
+// TestPageAtOnce: many clients open and close the page at the same time, also while the daemon ends. All of them
+// get an answer, and no port is left.
 func TestPageAtOnce(t *testing.T) {
 	dir := t.TempDir()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -218,7 +222,7 @@ func TestPageAtOnce(t *testing.T) {
 		t.Error(err)
 	}
 	if len(d.doors.all) > 0 || d.page != nil {
-		t.Errorf("after the daemon's end %d doors are open", len(d.doors.all))
+		t.Errorf("after the daemon's end %d listeners are open", len(d.doors.all))
 	}
 	if err := d.openPage(PageOn); err == nil {
 		t.Error("a daemon that has ended opens a port")

@@ -25,7 +25,7 @@ func TestTokenFiles(t *testing.T) {
 		{"no sum", entry("a", "", "rights: [read]"), "64 hexadecimal"},
 		{"no rights", entry("a", good.SHA256, "rights: []"), "no rights"},
 		{"unknown right", entry("a", good.SHA256, "rights: [all]"), "rights are"},
-		{"writes as nobody", entry("a", good.SHA256, "rights: [write]"), "no uid"},
+		{"writes without a uid", entry("a", good.SHA256, "rights: [write]"), "no uid"},
 		{"negative uid", entry("a", good.SHA256, "rights: [write], uid: -1"), "negative"},
 	} {
 		path := filepath.Join(t.TempDir(), "tokens")
@@ -45,12 +45,12 @@ func TestTokenFiles(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := readTokens(path); err == nil {
-		t.Error("a file that everybody may write is believed")
+		t.Error("a token file that all users may write is accepted")
 	}
 }
 
-// TestOwnToken: the daemon's own token is kept; one that others may read is not used, one of which only a part is
-// there is made anew.
+// TestOwnToken: the daemon keeps its own token. It does not use one that other users may read, and replaces an
+// incomplete one.
 func TestOwnToken(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "state")
 	path := ownTokenFile(dir)
@@ -59,13 +59,13 @@ func TestOwnToken(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, again, err := ownToken(dir); again != first || err != nil {
-		t.Errorf("it is another one: %v", err)
+		t.Errorf("the token is a different one: %v", err)
 	}
 	if err := os.Chmod(path, 0o640); err != nil {
 		t.Fatal(err)
 	}
 	if _, _, err := ownToken(dir); err == nil || !strings.Contains(err.Error(), "others may use") {
-		t.Errorf("one that others may read: %v", err)
+		t.Errorf("a token that others may read: %v", err)
 	}
 	if err := os.Chmod(path, 0o600); err != nil {
 		t.Fatal(err)
@@ -74,6 +74,6 @@ func TestOwnToken(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, fresh, err := ownToken(dir); len(fresh) != len(first) || fresh == first || err != nil {
-		t.Errorf("in place of a part: %q, %v", fresh, err)
+		t.Errorf("after an incomplete token: %q, %v", fresh, err)
 	}
 }

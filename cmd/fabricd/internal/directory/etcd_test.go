@@ -45,17 +45,17 @@ func startEtcd(t *testing.T) *etcd {
 	return c
 }
 
-// up is what a member says when it has a leader and serves clients.
+// up is a text that a member logs when it has a leader and serves clients.
 const up = "serving client traffic securely"
 
-// untilUp waits until every member, just started, is up.
+// untilUp waits until every started member is up.
 func (c *etcd) untilUp() {
 	for _, m := range c.members {
 		m.Expect(up)
 	}
 }
 
-// startMember starts a member, whose log is only of use to who asks for all.
+// startMember starts a member. Its log is shown only if the caller asks for all logs.
 func startMember(t *testing.T, cmd *exec.Cmd) *program.Program {
 	t.Helper()
 	m := program.Start(t, cmd)
@@ -65,18 +65,18 @@ func startMember(t *testing.T, cmd *exec.Cmd) *program.Program {
 	return m
 }
 
-// gatherCertificates waits until each member made its certificate, and puts them into one file.
+// gatherCertificates waits until each member has made its certificate, and puts them into one file.
 func (c *etcd) gatherCertificates(t *testing.T, dir string) {
 	t.Helper()
 	var all []byte
 	for i, m := range c.members {
 		var cert []byte
-		m.Until("its certificate", func() bool {
+		m.Until("the member writes its certificate", func() bool {
 			var err error
 			if cert, err = os.ReadFile(filepath.Join(dir, fmt.Sprint("m", i), "fixtures/client/cert.pem")); err != nil && !errors.Is(err, os.ErrNotExist) {
 				t.Fatal(err)
 			}
-			whole, _ := pem.Decode(cert) // it is written line by line
+			whole, _ := pem.Decode(cert) // the member writes it line by line
 			return whole != nil
 		})
 		all = append(all, cert...)
@@ -86,10 +86,10 @@ func (c *etcd) gatherCertificates(t *testing.T, dir string) {
 	}
 }
 
-// kill ends a member as a broken machine does.
+// kill ends a member like a failure of its machine.
 func (c *etcd) kill(i int) { c.members[i].Kill() }
 
-// forget removes what a member that was killed had, but its certificate.
+// forget removes the data of a killed member, but not its certificate.
 func (c *etcd) forget(t *testing.T, i int) {
 	t.Helper()
 	if err := os.RemoveAll(filepath.Join(filepath.Dir(c.ca), fmt.Sprint("m", i), "member")); err != nil {
@@ -97,7 +97,7 @@ func (c *etcd) forget(t *testing.T, i int) {
 	}
 }
 
-// returns has a member that was killed come back with what it had.
+// returns starts a killed member again with its data.
 func (c *etcd) returns(t *testing.T, i int) {
 	t.Helper()
 	old := c.members[i].Cmd

@@ -19,8 +19,8 @@ import (
 	"gofabric/test/wait"
 )
 
-// TestMemberKilled: names go in and out, watches and fences go on, while one of three members dies; each in its
-// turn, the leader among them or not.
+// TestMemberKilled kills each of three members in turn, the leader or another one. Meanwhile names are added and
+// deleted, and watches and fences work.
 func TestMemberKilled(t *testing.T) {
 	t.Parallel()
 	c := startEtcd(t)
@@ -37,24 +37,24 @@ func TestMemberKilled(t *testing.T) {
 		name := fmt.Sprint("job/", i)
 		alice1.mustPut(ctx, t, name, fmt.Sprint("10.0.0.1:", i), "1m")
 		if got := alice2.mustGet(ctx, t, name); got.Address != fmt.Sprint("10.0.0.1:", i) || got.Owner != 1000 {
-			t.Fatalf("the other node sees %+v", got)
+			t.Fatalf("the other node has %+v", got)
 		}
 	}
 	for i := range 60 {
 		select {
 		case got := <-seen:
 			if want := fmt.Sprint("put job/", i); got != want {
-				t.Fatalf("the other node's watch says %q, want %q", got, want)
+				t.Fatalf("the other node's watch returned %q, want %q", got, want)
 			}
 		case <-ctx.Done():
-			t.Fatal("the other node's watch says nothing more")
+			t.Fatal("the other node's watch returned nothing more")
 		}
 	}
 	fenceAll(ctx, t, 8, 3, alice1, alice2)
 	if !need.Many() {
 		return
 	}
-	c.kill(1) // one is no majority
+	c.kill(1) // one member is not a majority
 	begin := time.Now()
 	err := alice1.send(ctx, "PUT", api.NamePath("job/0"), api.Registration{Address: "10.0.0.1:1"}, nil)
 	if took := time.Since(begin); status(err) != 503 || took > 2*requestTime {
@@ -62,8 +62,8 @@ func TestMemberKilled(t *testing.T) {
 	}
 }
 
-// TestMemberReturns: members die and come back one after the other, until each was away; nothing is lost, and at
-// the end all are there.
+// TestMemberReturns: members die and return one after the other, until each was away. No entry is lost, and at the
+// end all entries are there.
 func TestMemberReturns(t *testing.T) {
 	t.Parallel()
 	c := startEtcd(t)
@@ -81,7 +81,7 @@ func TestMemberReturns(t *testing.T) {
 	}
 	for i := range 3 {
 		if got, want := <-seen, fmt.Sprint("put job/", i); got != want {
-			t.Errorf("the watch says %q, want %q", got, want)
+			t.Errorf("the watch returned %q, want %q", got, want)
 		}
 		alice.mustGet(ctx, t, fmt.Sprint("job/", i))
 	}
@@ -89,7 +89,7 @@ func TestMemberReturns(t *testing.T) {
 	n.untilWell(t)
 }
 
-// ask sends a request to a member itself, by etcd's gateway for JSON, and returns the revision that it answers with.
+// ask sends a request to a member itself, through etcd's JSON gateway, and returns the revision of the answer.
 func (c *etcd) ask(ctx context.Context, t *testing.T, member int, path, body string) (revision string, err error) {
 	t.Helper()
 	config, err := etcdTLS(c.config())
@@ -117,7 +117,7 @@ func (c *etcd) ask(ctx context.Context, t *testing.T, member int, path, body str
 	return answer.Header.Revision, nil
 }
 
-// gate passes connections on to a member until it is shut.
+// gate forwards connections to a member until it is shut.
 type gate struct {
 	l    net.Listener
 	to   string
@@ -167,7 +167,7 @@ func (g *gate) pass(in net.Conn) {
 	g.mu.Unlock()
 	var back sync.WaitGroup
 	back.Go(func() {
-		_, _ = io.Copy(in, out) // it ends when either side does
+		_, _ = io.Copy(in, out) // the copy ends when either side closes
 		in.Close()
 	})
 	_, _ = io.Copy(out, in)
@@ -179,7 +179,7 @@ func (g *gate) pass(in net.Conn) {
 	delete(g.open, out)
 }
 
-// set shuts the gate, or opens it.
+// set shuts the gate or opens it.
 func (g *gate) set(shut bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -191,7 +191,7 @@ func (g *gate) set(shut bool) {
 	}
 }
 
-// arrive comes to a fence of two.
+// arrive arrives at a fence of two ranks.
 func (u user) arrive(ctx context.Context, t *testing.T, name string, rank int, last bool) {
 	t.Helper()
 	wait := "0s"
@@ -204,7 +204,7 @@ func (u user) arrive(ctx context.Context, t *testing.T, name string, rank int, l
 	}
 }
 
-// shape says what is known of all fences.
+// shape describes all fences that a node knows.
 func (f *fences) shape() string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -220,15 +220,15 @@ func (f *fences) shape() string {
 	return strings.Join(all, ", ")
 }
 
-// untilWell waits until the node has no trouble: it looks now and then.
+// untilWell waits until the node reports no trouble. A node checks this at intervals.
 func (n *node) untilWell(t *testing.T) {
 	t.Helper()
-	wait.Until(t, "no trouble", func() bool { return n.part.Trouble() == nil })
+	wait.Until(t, "the node reports no trouble", func() bool { return n.part.Trouble() == nil })
 }
 
-// TestCompacted: a node is cut off while etcd's history goes on and is compacted. It says that it is in trouble;
-// when it is back, its watchers are told to list again, it knows everything, and nothing that went meanwhile, and
-// who waits at a fence there is let go.
+// TestCompacted: a node is cut off while etcd's history continues and is compacted. The node reports trouble. When
+// it is connected again, its watchers get an error that tells them to list again, it has all current entries and
+// none that were deleted meanwhile, and a caller that waits at a fence there is released.
 func TestCompacted(t *testing.T) {
 	t.Parallel()
 	c := startEtcd(t)
@@ -250,12 +250,12 @@ func TestCompacted(t *testing.T) {
 		}
 		waits <- err
 	}()
-	wait.Until(t, "an arrival at the fence", func() bool { return away.part.fences.has(fenceID{uid: 1000, size: 2, name: "job/f"}, 0, 0) })
+	wait.Until(t, "the first rank arrives at the fence", func() bool { return away.part.fences.has(fenceID{uid: 1000, size: 2, name: "job/f"}, 0, 0) })
 	alice.arrive(ctx, t, "job/gone", 0, false)
-	wait.Until(t, "the other node hears of it", func() bool { return away.part.fences.has(fenceID{uid: 1000, size: 2, name: "job/gone"}, 0, 0) })
+	wait.Until(t, "the other node receives the arrival", func() bool { return away.part.fences.has(fenceID{uid: 1000, size: 2, name: "job/gone"}, 0, 0) })
 	g.set(true)
 	alice.arrive(ctx, t, "job/f", 1, true)
-	alice.arrive(ctx, t, "job/f", 0, false) // another time, which makes the first one go
+	alice.arrive(ctx, t, "job/f", 0, false) // another generation, whose end removes the first one
 	alice.arrive(ctx, t, "job/f", 1, true)
 	if _, _, err := near.part.store.DeletePrefix(ctx, asDaemon(), store.Fences, fenceID{uid: 1000, size: 2, name: "job/gone"}.prefix(0)); err != nil {
 		t.Fatal(err)
@@ -270,35 +270,38 @@ func TestCompacted(t *testing.T) {
 	if _, err := c.ask(ctx, t, 0, "/v3/kv/compaction", `{"revision":"`+last+`","physical":true}`); err != nil {
 		t.Fatal(err)
 	}
-	wait.Until(t, "the watch has noticed", func() bool { return away.part.Trouble() != nil })
+	wait.Until(t, "the watch notices the lost connection", func() bool { return away.part.Trouble() != nil })
 	g.set(false)
 	for got := ""; got != "error"; {
 		select {
 		case got = <-seen:
 			if got != "error" && got != "alive" {
-				t.Fatalf("the watch says %q, and not that something is missing", got)
+				t.Fatalf("the watch returned %q, want an error", got)
 			}
 		case <-ctx.Done():
-			t.Fatal("the watch says nothing")
+			t.Fatal("the watch returned nothing")
 		}
 	}
 	var names api.Names
 	if err := distant.send(ctx, "GET", "/v1/names?prefix=job/", nil, &names); err != nil || len(names.Names) != 20 {
 		text, _ := json.Marshal(names)
-		t.Errorf("the node knows %s, %v", text, err)
+		t.Errorf("the node has %s, %v", text, err)
 	}
 	if err := <-waits; err != nil {
-		t.Errorf("at the fence: %v", err)
+		t.Errorf("the wait at the fence: %v", err)
 	}
-	const left = "fence \"job/f\" of 2: 1 is complete; came to 1: 2" // and nothing of what went meanwhile
+	const left = "fence \"job/f\" of 2: 1 is complete; came to 1: 2" // without the fences that were removed meanwhile
 	defer func() {
 		if t.Failed() {
-			t.Logf("the node knows of fences: %q, the other %q, want %q", away.part.fences.shape(), near.part.fences.shape(), left)
+			t.Logf("the node has the fences %q, the other node %q, want %q",
+				away.part.fences.shape(), near.part.fences.shape(), left)
 		}
 	}()
-	wait.Until(t, "both know the same fences", func() bool { return near.part.fences.shape() == left && away.part.fences.shape() == left })
+	wait.Until(t, "both nodes have the same fences", func() bool {
+		return near.part.fences.shape() == left && away.part.fences.shape() == left
+	})
 	away.untilWell(t)
 	if got := away.part.store.Usage(); got != near.part.store.Usage() {
-		t.Errorf("the node counts %+v, the other %+v", got, near.part.store.Usage())
+		t.Errorf("the node's usage is %+v, the other node's %+v", got, near.part.store.Usage())
 	}
 }

@@ -56,7 +56,7 @@ func startNode(t *testing.T, c *daemon.Config) *node {
 	return n
 }
 
-// user sends requests as a uid.
+// user sends requests with a uid.
 type user struct {
 	mux *daemon.Mux
 	uid int
@@ -64,7 +64,7 @@ type user struct {
 
 func (n *node) as(uid int) user { return user{n.mux, uid} }
 
-// send sends a request, and decodes the answer into out; what is not a success is an *api.Error.
+// send sends a request, and decodes the answer into out. An answer without success becomes an *api.Error.
 func (u user) send(ctx context.Context, method, path string, in, out any) error {
 	body := ""
 	if in != nil {
@@ -90,7 +90,7 @@ func (u user) send(ctx context.Context, method, path string, in, out any) error 
 	return json.Unmarshal(w.Body.Bytes(), out)
 }
 
-// status is of the error that a request ended in.
+// status returns the HTTP status of a request's error.
 func status(err error) int {
 	var e *api.Error
 	if errors.As(err, &e) {
@@ -141,8 +141,8 @@ func (u user) watch(ctx context.Context, prefix string, seen chan<- string) {
 	}
 }
 
-// fenceAll has ranks meet several times, each at any of the nodes, and checks that no rank is released before the last
-// one came.
+// fenceAll has ranks meet several times, each at any of the nodes. It checks that no rank is released before the
+// last one arrives.
 func fenceAll(ctx context.Context, t *testing.T, ranks, times int, users ...user) {
 	t.Helper()
 	var mu sync.Mutex
@@ -164,7 +164,7 @@ func fenceAll(ctx context.Context, t *testing.T, ranks, times int, users ...user
 				}
 				mu.Lock()
 				if arrived[g] != ranks {
-					t.Errorf("rank %d is through fence %d though only %d of %d came", rank, g, arrived[g], ranks)
+					t.Errorf("rank %d passed fence %d, and only %d of %d ranks had arrived", rank, g, arrived[g], ranks)
 				}
 				mu.Unlock()
 			}
@@ -187,7 +187,7 @@ func onEveryStore(t *testing.T, test func(t *testing.T, n *node)) {
 	}
 }
 
-// TestDirectory is what every store must do.
+// TestDirectory checks the behaviour that every store must have.
 func TestDirectory(t *testing.T) {
 	t.Parallel()
 	onEveryStore(t, func(t *testing.T, n *node) {
@@ -210,13 +210,15 @@ func testNames(t *testing.T, n *node) {
 	if second.Revision <= first.Revision || first.Lease != "" || second.Lease == "" {
 		t.Errorf("put: %+v, %+v", first, second)
 	}
-	if got := n.as(1001).mustGet(ctx, t, "n/b b/ä%2f"); got.Address != "10.0.0.1:2" || got.Owner != 1000 || got.Revision != second.Revision || got.Lease != "1h0m0s" {
+	if got := n.as(1001).mustGet(ctx, t, "n/b b/ä%2f"); got.Address != "10.0.0.1:2" || got.Owner != 1000 ||
+		got.Revision != second.Revision || got.Lease != "1h0m0s" {
 		t.Errorf("get: %+v", got)
 	}
 	var all []string
 	for after, more := "", true; more; {
 		var list api.Names
-		if err := alice.send(ctx, "GET", "/v1/names?prefix=n/&limit=1&after="+after, nil, &list); err != nil || len(list.Names) != 1 {
+		if err := alice.send(ctx, "GET", "/v1/names?prefix=n/&limit=1&after="+after, nil, &list); err != nil ||
+			len(list.Names) != 1 {
 			t.Fatalf("%+v, %v", list, err)
 		}
 		all = append(all, list.Names[0].Name)
@@ -247,7 +249,7 @@ func testOwners(t *testing.T, n *node) {
 		"joins":    bob.send(ctx, "PUT", api.NamePath("o/b"), api.Registration{Address: "evil", LeaseID: lease}, nil),
 	} {
 		if status(err) != 403 {
-			t.Errorf("bob %s what is alice's: %v", what, err)
+			t.Errorf("bob %s alice's name or lease: %v", what, err)
 		}
 	}
 	var d api.Deleted
@@ -286,7 +288,8 @@ func testLeases(t *testing.T, n *node) {
 		t.Fatal(err)
 	}
 	renewed := api.Renewed{}
-	if err := alice.send(ctx, "POST", api.LeasePath(lease), nil, &renewed); err != nil || time.Until(renewed.Expires) > 4*time.Second {
+	if err := alice.send(ctx, "POST", api.LeasePath(lease), nil, &renewed); err != nil ||
+		time.Until(renewed.Expires) > 4*time.Second {
 		t.Errorf("renewed: %+v, %v", renewed, err)
 	}
 	got := map[string]int{}
@@ -295,15 +298,15 @@ func testLeases(t *testing.T, n *node) {
 		case s := <-seen:
 			got[s]++
 		case <-ctx.Done():
-			t.Fatalf("only %v happened", got)
+			t.Fatalf("only the events %v arrived", got)
 		}
 	}
 	if got["put l/a"] != 1 || got["put l/b"] != 1 || got["expire l/a"] != 1 || got["expire l/b"] != 1 {
-		t.Errorf("happened: %v", got)
+		t.Errorf("events: %v", got)
 	}
 	for _, id := range []string{lease, "xyz", "0000000000000001"} {
 		if err := alice.send(ctx, "POST", api.LeasePath(id), nil, nil); status(err) != 404 && status(err) != 403 {
-			t.Errorf("lease %s, which is none: %v", id, err)
+			t.Errorf("renewal of the unknown lease %s: %v", id, err)
 		}
 	}
 }
@@ -336,7 +339,7 @@ func testValues(t *testing.T, n *node) {
 		got <- v
 	}()
 	<-missed
-	<-missed // the second time is after the watch began: from here it waits
+	<-missed // the second look-up comes after the watch began: from here on it waits
 	if err := alice.send(ctx, "PUT", api.KeyPath("v/latex"), api.Value{Value: []byte("another")}, nil); err != nil {
 		t.Fatal(err)
 	}
@@ -344,17 +347,17 @@ func testValues(t *testing.T, n *node) {
 		t.Fatal(err)
 	}
 	if v := <-got; !slices.Equal(v.Value, []byte{0, 255}) || v.Owner != 1000 {
-		t.Errorf("waited for %+v", v)
+		t.Errorf("the wait returned %+v", v)
 	}
 	if err := alice.send(ctx, "GET", api.KeyPath("v/never")+"?wait=10ms", nil, nil); status(err) != 404 {
-		t.Errorf("waited in vain: %v", err)
+		t.Errorf("a wait for a missing value: %v", err)
 	}
 	large := make([]byte, 256<<10)
 	if err := alice.send(ctx, "PUT", api.KeyPath("v/large"), api.Value{Value: large}, nil); err != nil {
 		t.Errorf("256 KiB: %v", err)
 	}
 	if err := alice.send(ctx, "PUT", api.KeyPath("v/large"), api.Value{Value: append(large, 0)}, nil); status(err) != 400 {
-		t.Errorf("256 KiB and one: %v", err)
+		t.Errorf("256 KiB and one byte: %v", err)
 	}
 }
 
@@ -363,39 +366,40 @@ func testFences(t *testing.T, n *node) {
 	fenceAll(ctx, t, 16, 5, alice)
 	var out api.Arrived
 	zero := 0
-	// The last one's answer was lost: the same arrival again.
+	// The answer to the last arrival was lost, so the same arrival is sent again.
 	if err := alice.send(ctx, "POST", api.FencePath("job/end"), api.Arrival{Rank: 3, Size: 16, Generation: &zero}, &out); err != nil || !out.Done {
-		t.Errorf("again at a fence that is over: %+v, %v", out, err)
+		t.Errorf("a second arrival at a complete fence: %+v, %v", out, err)
 	}
 	out = api.Arrived{}
-	for range 2 { // twice is once
+	for range 2 { // two equal arrivals count once
 		if err := alice.send(ctx, "POST", api.FencePath("f/few"), api.Arrival{Rank: 1, Size: 3, Wait: "10ms"}, &out); err != nil {
 			t.Fatal(err)
 		}
 	}
 	if out.Done || out.Count != 1 || !slices.Equal(out.Missing, []int{0, 2}) {
-		t.Errorf("one of three came: %+v", out)
+		t.Errorf("after one of three arrivals: %+v", out)
 	}
 	out = api.Arrived{}
-	if err := n.as(1001).send(ctx, "POST", api.FencePath("f/few"), api.Arrival{Rank: 0, Size: 3}, &out); err != nil || out.Count != 1 || out.Missing[0] != 1 {
+	if err := n.as(1001).send(ctx, "POST", api.FencePath("f/few"), api.Arrival{Rank: 0, Size: 3}, &out); err != nil ||
+		out.Count != 1 || out.Missing[0] != 1 {
 		t.Errorf("another user's fence of the same name: %+v, %v", out, err)
 	}
 	seven := 7
 	if err := alice.send(ctx, "POST", api.FencePath("f/few"), api.Arrival{Rank: 0, Size: 3, Generation: &seven}, nil); status(err) != 400 {
-		t.Errorf("a generation of the far future: %v", err)
+		t.Errorf("a generation far in the future: %v", err)
 	}
-	// An old generation that could not be removed at its time.
+	// This old generation could not be removed at its time.
 	old := fenceID{uid: 1000, size: 16, name: "job/end"}.key(0, 7)
 	if _, err := n.part.store.Put(ctx, store.Caller{UID: 1000}, store.Request{Kind: store.Fences, Key: old, TTL: fenceTTL, Private: true}); err != nil {
 		t.Fatal(err)
 	}
-	n.untilGone(t, old) // when it was heard of
+	n.untilGone(t, old) // when the node learns of it
 }
 
-// untilGone waits until an arrival at a fence was removed.
+// untilGone waits until an arrival at a fence is removed.
 func (n *node) untilGone(t *testing.T, key string) {
 	t.Helper()
-	wait.Until(t, "an old generation has gone", func() bool {
+	wait.Until(t, "an old generation is removed", func() bool {
 		_, err := n.part.store.Get(t.Context(), asDaemon(), store.Fences, key)
 		if err != nil && !errors.Is(err, store.ErrNotFound) {
 			t.Fatal(err)
@@ -404,8 +408,7 @@ func (n *node) untilGone(t *testing.T, key string) {
 	})
 }
 
-// testFencesBelow: that a fence's old generations are removed takes nothing from fences whose names go on behind
-// its own.
+// testFencesBelow: the removal of a fence's old generations does not affect fences whose names begin with its name.
 func testFencesBelow(t *testing.T, n *node) {
 	ctx, alice := t.Context(), n.as(1000)
 	below := []string{"step/0", "step/0/x", "step/1", "step/1/0"}
@@ -422,7 +425,7 @@ func testFencesBelow(t *testing.T, n *node) {
 	for g := range 3 {
 		arrive("step", 0, g)
 		if out := arrive("step", 1, g); !out.Done {
-			t.Fatalf("both came: %+v", out)
+			t.Fatalf("after both arrivals: %+v", out)
 		}
 	}
 	id := fenceID{uid: 1000, size: 2, name: "step"}
@@ -433,7 +436,7 @@ func testFencesBelow(t *testing.T, n *node) {
 	}
 	for _, name := range below {
 		if _, err := n.part.store.Get(ctx, asDaemon(), store.Fences, fenceID{uid: 1000, size: 2, name: name}.key(0, 1)); err != nil {
-			t.Errorf("who came to %s: %v", name, err)
+			t.Errorf("the arrival at %s: %v", name, err)
 		}
 	}
 }
@@ -441,7 +444,7 @@ func testFencesBelow(t *testing.T, n *node) {
 func testWatch(t *testing.T, n *node) {
 	ctx := wait.Context(t)
 	alice := n.as(1000)
-	for range 10 { // an answer's revision has been reached, though the node may not have heard of it
+	for range 10 { // the revision of an answer has been reached, even if the node has not received it yet
 		at := alice.mustPut(ctx, t, "x/0", "1", "").Revision
 		w, err := n.part.store.Watch(ctx, asDaemon(), store.Names, "x/", at)
 		if err != nil || w.At() != at {
@@ -449,7 +452,7 @@ func testWatch(t *testing.T, n *node) {
 		}
 	}
 	if err := alice.send(ctx, "GET", "/v1/watch?from=1000000000000", nil, nil); status(err) != 410 {
-		t.Errorf("a watch from a revision of another directory's: %v, want 410", err)
+		t.Errorf("a watch from another directory's revision: %v, want 410", err)
 	}
 	seen := make(chan string, 100)
 	go n.as(1001).watch(ctx, "w/", seen)
@@ -461,7 +464,7 @@ func testWatch(t *testing.T, n *node) {
 				t.Fatalf("event %d is %q, want %q", i, got, w)
 			}
 		case <-ctx.Done():
-			t.Fatalf("event %d, %q, did not come", i, w)
+			t.Fatalf("event %d, %q, did not arrive", i, w)
 		}
 		var err error
 		switch i {
@@ -488,7 +491,7 @@ func testQuota(t *testing.T, n *node) {
 	}
 	defer n.part.Reload(&daemon.Config{})
 	refused := 0
-	for i := range 200 { // a cluster may let some more in before it has heard of the first ones
+	for i := range 200 { // a cluster may accept some more before it has received the first ones
 		err := carol.send(ctx, "PUT", api.NamePath(fmt.Sprint("q/", i)), api.Registration{Address: "1"}, nil)
 		if status(err) == 507 {
 			refused++
@@ -497,7 +500,7 @@ func testQuota(t *testing.T, n *node) {
 		}
 	}
 	if refused < 150 {
-		t.Errorf("only %d of 200 were refused", refused)
+		t.Errorf("only %d of 200 puts were refused", refused)
 	}
 	n.as(1003).mustPut(ctx, t, "q/other", "1", "")
 }

@@ -89,7 +89,7 @@ func duration(w http.ResponseWriter, what, text string, missing time.Duration) (
 func lease(w http.ResponseWriter, text string, missing time.Duration) (time.Duration, bool) {
 	ttl, ok := duration(w, "lease", text, missing)
 	if ok && ttl == 0 && text != "" {
-		daemon.Refuse(w, http.StatusBadRequest, "without a lease it lives until it is deleted", "a lease of %q is over at once", text)
+		daemon.Refuse(w, http.StatusBadRequest, "omit the lease, and the entry stays until it is deleted", "a lease of %q is over at once", text)
 		return 0, false
 	}
 	return ttl, ok

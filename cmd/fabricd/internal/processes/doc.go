@@ -4,6 +4,6 @@
 // progress are logged when they are first seen and when they are gone.
 //
 // A process' claims are not trusted. The kernel identifies the process; names, lengths and numbers are bounded
-// (check.go). A process that does not answer is shown as silent and forgotten after a minute. If it lives, it
-// registers again.
+// (check.go). A process that does not answer is shown as silent and forgotten after a minute. If it is still
+// running, it registers again.
 package processes

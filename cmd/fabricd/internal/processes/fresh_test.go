@@ -14,11 +14,11 @@ import (
 	"gofabric/internal/telemetry/report"
 )
 
-// TestFresh: a client gets present figures; a process is not asked while what it said last is current, nor
-// twice at a time, and no client waits long for one that does not answer.
+// TestFresh: a client gets current counters. The daemon does not ask a process whose last answer is current, and
+// asks it once at a time. No client waits long for a process that does not answer.
 func TestFresh(t *testing.T) {
 	t.Parallel()
-	p := New().(*part) // without its watchdog, which asks, too
+	p := New().(*part) // without its watchdog, which asks as well
 	p.log = slog.New(slog.DiscardHandler)
 	p.t.init()
 	p.c.register(prometheus.NewRegistry(), &p.t)
@@ -52,14 +52,14 @@ func TestFresh(t *testing.T) {
 		}
 		return all.Wait
 	}
-	wait := refreshed(3, 0) // of the first question
+	wait := refreshed(3, 0) // for the first question
 	say(1)
 	wait()
 	if lost() != 1 {
 		t.Errorf("%d lost after the first answer", lost())
 	}
 	if asked := p.t.want(time.Hour); len(asked) != 0 {
-		t.Error("asked for what is current")
+		t.Error("the daemon asks though the last answer is current")
 	}
 	wait = refreshed(3, 0)
 	hear()
@@ -69,16 +69,16 @@ func TestFresh(t *testing.T) {
 		t.Errorf("%d lost after the answer to question %d", lost(), q.Seq)
 	}
 	began := time.Now()
-	refreshed(3, 0)() // no answer
+	refreshed(3, 0)() // the process does not answer
 	if took := time.Since(began); took < answerTime || took > patience {
-		t.Errorf("who asked in vain waited for %v", took)
+		t.Errorf("a client without an answer waited for %v", took)
 	}
 	hear()
 	say(3)
 	p.t.refresh(t.Context(), time.Hour)
 	for p.t.list(daemon.Caller{}, 0).Processes[0].Totals[0].Counters["lost"] != 3 {
 		if time.Since(began) > patience {
-			t.Fatal("the late answer does not count")
+			t.Fatal("the late answer is not used")
 		}
 	}
 	wait = refreshed(1, 0)
@@ -90,7 +90,7 @@ func TestFresh(t *testing.T) {
 	}
 	wait = refreshed(1, 0)
 	hear()
-	c.Close() // instead of an answer
+	c.Close() // the process closes instead of an answer
 	wait()
 	<-served
 	if n, _ := p.t.len(); n != 0 {
@@ -98,5 +98,5 @@ func TestFresh(t *testing.T) {
 	}
 }
 
-// patience bounds waits.
+// patience is the longest time that a test waits.
 const patience = 60 * time.Second

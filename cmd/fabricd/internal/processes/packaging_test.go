@@ -15,7 +15,7 @@ import (
 	"gofabric/internal/telemetry/export"
 )
 
-// scraped is the names of all metrics, with all labels of each, of a scrape in which nothing is missing.
+// scraped returns the names of all metrics, with the labels of each, from a scrape that has every metric.
 func scraped(t *testing.T) map[string]map[string]bool {
 	t.Helper()
 	total := telemetry.Total{Provider: "tcp", Counters: telemetry.Counts{}, Histograms: map[string]telemetry.Histogram{}}
@@ -49,7 +49,7 @@ func scraped(t *testing.T) map[string]map[string]bool {
 		}
 		names[f.GetName()] = labels
 	}
-	// Every metric of the table is there, under its name.
+	// Every metric of the table must be in the scrape.
 	for i := range telemetry.Metrics {
 		if names[export.Name(&telemetry.Metrics[i])] == nil {
 			t.Errorf("the scrape has no %s", export.Name(&telemetry.Metrics[i]))
@@ -63,7 +63,7 @@ var (
 	byLabels   = regexp.MustCompile(`by \(([a-z, ]+)\) \((?:rate\()?([a-z_]+)`)
 )
 
-// checkQueries checks that what the queries name exists.
+// checkQueries checks that the metrics and labels in queries exist.
 func checkQueries(t *testing.T, queries []string) {
 	t.Helper()
 	names := scraped(t)
@@ -75,7 +75,7 @@ func checkQueries(t *testing.T, queries []string) {
 		for _, name := range metricName.FindAllString(q, -1) {
 			link, ofLink := strings.CutPrefix(name, "gofabric_emulated_")
 			if ofLink && !strings.Contains(string(emulated), `series("`+link+`"`) || !ofLink && names[name] == nil {
-				t.Errorf("no scrape has %s, which is in %s", name, q)
+				t.Errorf("there is no metric %s, which is in %s", name, q)
 			}
 		}
 		for _, m := range byLabels.FindAllStringSubmatch(q, -1) {
@@ -88,7 +88,7 @@ func checkQueries(t *testing.T, queries []string) {
 	}
 }
 
-// TestDashboard: the dashboard parses, and its queries are about metrics that exist.
+// TestDashboard: the dashboard parses, and its queries use existing metrics.
 func TestDashboard(t *testing.T) {
 	data, err := os.ReadFile("../../../../packaging/grafana/gofabric.json")
 	if err != nil {
@@ -112,7 +112,7 @@ func TestDashboard(t *testing.T) {
 	ids := map[int]bool{}
 	for _, p := range d.Panels {
 		if len(p.Targets) == 0 || p.Title == "" || ids[p.ID] {
-			t.Errorf("panel %d, %q", p.ID, p.Title)
+			t.Errorf("panel %d, %q, is invalid", p.ID, p.Title)
 		}
 		ids[p.ID] = true
 		for _, x := range p.Targets {
@@ -128,7 +128,7 @@ func TestDashboard(t *testing.T) {
 	checkQueries(t, queries)
 }
 
-// TestAlerts: the rules parse, and are about metrics that exist.
+// TestAlerts: the rules parse, and use existing metrics.
 func TestAlerts(t *testing.T) {
 	data, err := os.ReadFile("../../../../packaging/prometheus/alerts.yaml")
 	if err != nil {
@@ -151,8 +151,9 @@ func TestAlerts(t *testing.T) {
 	var queries []string
 	for _, g := range f.Groups {
 		for _, r := range g.Rules {
-			if r.Alert == "" || r.Annotations["summary"] == "" || r.Labels["severity"] == "" || !metricName.MatchString(r.Expr) {
-				t.Errorf("the rule %+v", r)
+			if r.Alert == "" || r.Annotations["summary"] == "" || r.Labels["severity"] == "" ||
+				!metricName.MatchString(r.Expr) {
+				t.Errorf("an invalid rule: %+v", r)
 			}
 			if _, err := time.ParseDuration(r.For); r.For != "" && err != nil {
 				t.Errorf("%s: %v", r.Alert, err)

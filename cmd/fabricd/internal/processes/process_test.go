@@ -32,7 +32,7 @@ import (
 	"gofabric/test/wait"
 )
 
-// The test program is also the daemon and the processes of the tests; this variable says which.
+// envRole has the role of this process: the test program is also the daemon and the processes of the tests.
 const envRole = "GOFABRIC_TEST_ROLE"
 
 func TestMain(m *testing.M) {
@@ -52,7 +52,7 @@ func TestMain(m *testing.M) {
 	}
 }
 
-// peer is a process with an endpoint: it says its address, receives all messages, and sends as it is told: "send
+// peer is a process with an endpoint. It prints its address, receives all messages, and sends when it reads "send
 // ADDRESS BYTES".
 func peer(stack string) error {
 	ctx := context.Background()
@@ -91,7 +91,7 @@ func peer(stack string) error {
 	return in.Err()
 }
 
-// node is a daemon's folder, and processes that know of it.
+// node is a daemon's folder, and the processes that use it.
 type node struct {
 	t   *testing.T
 	dir string
@@ -110,7 +110,7 @@ func newNode(t *testing.T, env ...string) *node {
 	return n
 }
 
-// command is the test program in a role.
+// command returns the test program in a role.
 func (n *node) command(role string, env ...string) *exec.Cmd {
 	cmd := exec.Command(os.Args[0])
 	cmd.Env = append(append(append(os.Environ(), fabricd.EnvDir+"="+n.dir, envRole+"="+role), n.env...), env...)
@@ -121,7 +121,9 @@ func (n *node) command(role string, env ...string) *exec.Cmd {
 func (n *node) daemon() *program.Program {
 	n.t.Helper()
 	d := program.Start(n.t, n.command("daemon"))
-	d.Until("it answers", func() bool { return n.c.Do(n.t.Context(), http.MethodGet, "/v1/status", nil, nil) == nil })
+	d.Until("the daemon answers", func() bool {
+		return n.c.Do(n.t.Context(), http.MethodGet, "/v1/status", nil, nil) == nil
+	})
 	return d
 }
 
@@ -133,7 +135,7 @@ func (n *node) process(stack string, env ...string) *proc {
 	return p
 }
 
-// proc is such a process.
+// proc is a process with an endpoint.
 type proc struct {
 	*program.Program
 	t    *testing.T
@@ -151,7 +153,7 @@ func (p *proc) line() string {
 
 func (p *proc) send(to *proc, bytes int) { p.Tell(fmt.Sprintf("send %s %d", to.addr, bytes)) }
 
-// about is what the daemon knows of a process, nil if it knows nothing.
+// about returns the daemon's record of a process, or nil.
 func (n *node) about(p *proc) *telemetry.Process {
 	var a api.Processes
 	if n.c.Do(n.t.Context(), http.MethodGet, "/v1/processes", nil, &a) != nil {
@@ -191,8 +193,8 @@ func (n *node) scrape() string {
 	return string(b)
 }
 
-// TestProcesses: two processes talk; the daemon knows what they do, dies, comes back, and knows it again. The
-// processes do not notice.
+// TestProcesses: two processes exchange messages, and the daemon shows their counters. The daemon is killed and
+// started again, and shows them again. The processes are not affected.
 func TestProcesses(t *testing.T) {
 	t.Parallel()
 	for _, stack := range []string{"tcp", "tcp;ofi_rxm", "udp;ofi_rxd"} {
@@ -208,8 +210,8 @@ func TestProcesses(t *testing.T) {
 			sent := func(p *proc, op string) func() bool {
 				return func() bool { q := n.about(p); return q != nil && q.Totals[0].Counters["bytes."+op] == 10000 }
 			}
-			wait.Until(t, "the sender has sent", sent(a, "send"))
-			wait.Until(t, "the receiver has received", sent(b, "receive"))
+			wait.Until(t, "the sender counts its sends", sent(a, "send"))
+			wait.Until(t, "the receiver counts its receives", sent(b, "receive"))
 			q := n.about(a)
 			if q.Name != "of the test" || q.UID != os.Getuid() || len(q.Endpoints) != 1 || q.Endpoints[0].Provider != stack || q.Endpoints[0].Address != a.addr ||
 				q.Endpoints[0].Interface == "" || len(q.Endpoints[0].Peers) != 1 || q.Endpoints[0].Peers[0].Address != b.addr || len(q.Stalls) != 0 {
@@ -220,13 +222,13 @@ func TestProcesses(t *testing.T) {
 				fmt.Sprintf("gofabric_operation_seconds_count{op=\"send\",pid=\"%d\"", a.Cmd.Process.Pid),
 			} {
 				if s := n.scrape(); !strings.Contains(s, want) {
-					t.Errorf("no %s in\n%s", want, s)
+					t.Errorf("the scrape lacks %s:\n%s", want, s)
 				}
 			}
 			d.Kill()
 			a.send(b, 1000)
 			if a.line() != "sent" {
-				t.Error("the process noticed")
+				t.Error("the end of the daemon affects the process")
 			}
 			n.daemon()
 			wait.Until(t, "the processes register again", func() bool {
@@ -237,47 +239,54 @@ func TestProcesses(t *testing.T) {
 	}
 }
 
-// TestStuck: one waits for another, who is stopped; the daemon says who for whom, and that it is over when it is.
+// TestStuck: one process waits for another, which is stopped. The daemon shows both, and shows neither when the
+// wait is over.
 func TestStuck(t *testing.T) {
 	t.Parallel()
 	for _, stack := range []string{"tcp", "tcp;ofi_rxm", "udp;ofi_rxd"} {
 		t.Run(stack, func(t *testing.T) {
 			t.Parallel()
-			// No time-out may end what is to be seen stuck, however long the machine has no time for the test.
+			// No time-out may end the operations that the daemon is to show as stuck, even on a machine under heavy
+			// load.
 			n := newNode(t, telemetry.EnvWatchdog+"=700", "FI_TCP_PEER_TIMEOUT=0", "FI_OFI_RXD_PEER_TIMEOUT=600000")
 			n.daemon()
 			a, b := n.process(stack), n.process(stack)
 			a.send(b, 1000)
 			a.line()
-			wait.Until(t, "both are known", func() bool { return n.about(a) != nil && n.about(b) != nil })
+			wait.Until(t, "the daemon has both processes", func() bool {
+				return n.about(a) != nil && n.about(b) != nil
+			})
 			b.Signal(syscall.SIGSTOP)
 			a.send(b, 32<<20)
 			wait.Until(t, "the send is stuck", func() bool { return n.stuck("send", a) != nil })
 			s := n.stuck("send", a)
-			if s.Provider != stack || s.Local != a.addr || s.Peer != b.addr || s.PeerPID != b.Cmd.Process.Pid || s.State == "" || s.Interface == "" || time.Since(s.Since) < 700*time.Millisecond {
+			if s.Provider != stack || s.Local != a.addr || s.Peer != b.addr || s.PeerPID != b.Cmd.Process.Pid ||
+				s.State == "" || s.Interface == "" || time.Since(s.Since) < 700*time.Millisecond {
 				t.Errorf("stuck: %+v", s)
 			}
-			if stack == "tcp" { // it takes seconds
-				wait.Until(t, "the other is silent", func() bool { return n.stuck("process", b) != nil })
+			if stack == "tcp" { // this takes seconds
+				wait.Until(t, "the stopped process is silent", func() bool { return n.stuck("process", b) != nil })
 				if s := n.stuck("process", b); runtime.GOOS == "linux" && !strings.Contains(s.State, "was stopped") {
 					t.Errorf("the process that was stopped: %+v", s)
 				}
 			}
-			wait.Until(t, "the metrics tell of it", func() bool { // the daemon counts at its own next look
+			wait.Until(t, "the metrics count the send", func() bool { // the daemon counts when it looks next
 				s := n.scrape()
 				return strings.Contains(s, `gofabric_stalls{pid="`+fmt.Sprint(a.Cmd.Process.Pid)) && strings.Contains(s, `fabricd_stalls_total{what="send"}`)
 			})
 			b.Signal(syscall.SIGCONT)
 			if a.line() != "sent" {
-				t.Error("the send has not ended")
+				t.Error("the send does not end")
 			}
-			wait.Until(t, "nothing is stuck", func() bool { return n.stuck("send", a) == nil && n.stuck("process", b) == nil })
+			wait.Until(t, "nothing is stuck", func() bool {
+				return n.stuck("send", a) == nil && n.stuck("process", b) == nil
+			})
 		})
 	}
 }
 
-// TestUnwanted: for messages that are not received the daemon says both: that the sender waits, and that the other
-// posts no receives.
+// TestUnwanted: messages are not received. The daemon shows that the sender waits, and that the receiver posts no
+// receives.
 func TestUnwanted(t *testing.T) {
 	t.Parallel()
 	n := newNode(t, telemetry.EnvWatchdog+"=300")
@@ -287,10 +296,14 @@ func TestUnwanted(t *testing.T) {
 		a.send(b, 32<<20)
 	}
 	wait.Until(t, "the send is stuck", func() bool { return n.stuck("send", a) != nil })
-	wait.Until(t, "the receiver is asked for receives", func() bool { s := n.stuck("receive", b); return s != nil && s.Peer != "" && s.Bytes > 0 })
+	wait.Until(t, "the receiver shows that it lacks receives", func() bool {
+		s := n.stuck("receive", b)
+		return s != nil && s.Peer != "" && s.Bytes > 0
+	})
 }
 
-// TestConnect: of a peer that takes the connection and says nothing the daemon says that it does not come up.
+// TestConnect: a peer accepts a connection and sends nothing. The daemon shows that the connection does not come
+// up.
 func TestConnect(t *testing.T) {
 	t.Parallel()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -310,8 +323,8 @@ func TestConnect(t *testing.T) {
 	}
 }
 
-// TestHostile: a process that says too much, too little, or what is not so, is cut down or cut off, and the others
-// do not notice.
+// TestHostile: the answers of a process that are too long, incomplete or false are shortened, or its connection is
+// closed. Other processes are not affected.
 func TestHostile(t *testing.T) {
 	t.Parallel()
 	p := &telemetry.Process{Name: strings.Repeat("n", 10000), Totals: make([]telemetry.Total, 1000), Endpoints: make([]telemetry.Endpoint, 1000), Stalls: make([]telemetry.Stall, 1000),
@@ -326,10 +339,13 @@ func TestHostile(t *testing.T) {
 		p.Endpoints[i].Address = "bad\xff\n" + strings.Repeat("x", 1000)
 	}
 	check(p)
-	if len(p.Totals) >= telemetry.MaxTotals || len(p.Endpoints) != telemetry.MaxEndpoints || len(p.Stalls) != telemetry.MaxStalls || p.More != 1000-telemetry.MaxEndpoints || len(p.Stalled) != 1 {
-		t.Errorf("%d totals, %d endpoints, %d stalls, %d more, %v", len(p.Totals), len(p.Endpoints), len(p.Stalls), p.More, p.Stalled)
+	if len(p.Totals) >= telemetry.MaxTotals || len(p.Endpoints) != telemetry.MaxEndpoints ||
+		len(p.Stalls) != telemetry.MaxStalls || p.More != 1000-telemetry.MaxEndpoints || len(p.Stalled) != 1 {
+		t.Errorf("%d totals, %d endpoints, %d stalls, %d more, %v",
+			len(p.Totals), len(p.Endpoints), len(p.Stalls), p.More, p.Stalled)
 	}
-	if c, h := p.Totals[0].Counters, p.Totals[0].Histograms; len(c) != 1 || c["operations.send"] != 1 || len(h) != 1 || len(h["send"].Buckets) != 1 || h["send"].Buckets[0] != 7 {
+	if c, h := p.Totals[0].Counters, p.Totals[0].Histograms; len(c) != 1 || c["operations.send"] != 1 ||
+		len(h) != 1 || len(h["send"].Buckets) != 1 || h["send"].Buckets[0] != 7 {
 		t.Errorf("counters %v, histograms %v", c, h)
 	}
 	peers := 0

@@ -145,11 +145,11 @@ func (p *part) answer(m *member, seq uint64) (*telemetry.Process, error) {
 		}
 		switch {
 		case r.Process == nil || r.Process.Version != telemetry.Version:
-			return nil, errors.New("it says what nobody understands")
+			return nil, errors.New("its answer has no process or another version")
 		case r.Seq == seq:
 			return r.Process, nil
 		case r.Seq > seq:
-			return nil, errors.New("it answers what was not asked")
+			return nil, errors.New("it answers a question that was not asked")
 		}
 	}
 }

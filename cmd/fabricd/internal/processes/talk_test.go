@@ -66,10 +66,10 @@ func TestCutOff(t *testing.T) {
 	p, path := inProcess(t)
 	frame := func(n uint32, body string) string { return string(binary.BigEndian.AppendUint32(nil, n)) + body }
 	for name, say := range map[string]string{
-		"a first word without end": frame(1<<31, "{"),
-		"no JSON":                  frame(4, "abcd"),
-		"another version":          frame(29, `{"process":{"version":999999}}`),
-		"nobody":                   frame(2, "{}"),
+		"a hello of 2 GiB": frame(1<<31, "{"),
+		"no JSON":          frame(4, "abcd"),
+		"another version":  frame(29, `{"process":{"version":999999}}`),
+		"no process":       frame(2, "{}"),
 	} {
 		c := dial(t, path)
 		io.WriteString(c, say)
@@ -78,9 +78,9 @@ func TestCutOff(t *testing.T) {
 		}
 	}
 	for name, say := range map[string]string{
-		"an answer too long":          frame(report.MaxFrame+1, "{"),
-		"an answer to what comes yet": frame(36, `{"seq":99999,"process":{"version":1}}`)[:40],
-		"an answer of nobody":         frame(9, `{"seq":1}`),
+		"an answer too long":            frame(report.MaxFrame+1, "{"),
+		"an answer to a later question": frame(36, `{"seq":99999,"process":{"version":1}}`)[:40],
+		"an answer without a process":   frame(9, `{"seq":1}`),
 	} {
 		c := dial(t, path)
 		hello(t, c)
@@ -98,8 +98,8 @@ func TestCutOff(t *testing.T) {
 	}
 }
 
-// TestSilent: a process that does not answer is shown as silent until it answers again. A second registration of
-// one process takes the place of the first.
+// TestSilent: a process that does not answer is shown as silent until it answers again. A second registration of a
+// process replaces the first.
 func TestSilent(t *testing.T) {
 	t.Parallel()
 	p, path := inProcess(t)
@@ -139,7 +139,7 @@ func TestWhoSees(t *testing.T) {
 	report.WriteFrame(c, report.Reply{Seq: q.Seq, Process: said}, report.MaxFrame)
 	for end := time.Now().Add(60 * time.Second); len(p.t.stuck(daemon.Caller{}, 0).Stuck) == 0; time.Sleep(time.Millisecond) {
 		if time.Now().After(end) {
-			t.Fatal("nothing is heard")
+			t.Fatal("the daemon does not use the answer")
 		}
 	}
 	me := os.Getuid()
@@ -148,7 +148,8 @@ func TestWhoSees(t *testing.T) {
 		all bool
 	}{{daemon.Caller{UID: 0}, true}, {daemon.Caller{UID: me}, true}, {daemon.Caller{UID: me + 1}, false}, {daemon.Caller{UID: -1, Remote: true}, false}} {
 		l := p.t.list(see.c, me).Processes
-		if len(l) != 1 || l[0].UID != me || l[0].PID != os.Getpid() || l[0].Name != "x" || l[0].Totals[0].Counters["lost"] != 3 || (len(l[0].Endpoints) == 1) != see.all {
+		if len(l) != 1 || l[0].UID != me || l[0].PID != os.Getpid() || l[0].Name != "x" ||
+			l[0].Totals[0].Counters["lost"] != 3 || (len(l[0].Endpoints) == 1) != see.all {
 			t.Errorf("%+v sees %+v", see.c, l[0])
 		}
 		if n := len(p.t.stuck(see.c, me).Stuck); (n == 1) != see.all {
@@ -157,7 +158,8 @@ func TestWhoSees(t *testing.T) {
 	}
 }
 
-// TestStrangers: connections that say nothing are bounded for each user, and one user's do not keep other users out.
+// TestStrangers: the number of connections without a registration is limited for each user, so one user's do not
+// keep out other users.
 func TestStrangers(t *testing.T) {
 	var s strangers
 	for i := range maxStrangers {
@@ -166,10 +168,10 @@ func TestStrangers(t *testing.T) {
 		}
 	}
 	if s.come(1) || !s.come(2) {
-		t.Error("one too many comes in, or another user does not")
+		t.Error("a connection too many is accepted, or one of another user is refused")
 	}
 	s.leave(1)
 	if !s.come(1) || s.come(1) {
-		t.Error("a place that was given back counts not once")
+		t.Error("a freed place is not used once")
 	}
 }

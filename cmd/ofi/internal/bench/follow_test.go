@@ -10,8 +10,8 @@ import (
 	"gofabric/core"
 )
 
-// TestFollow: the tests take turns, between the same processes, each measurement is told of when it is made, and
-// rounds, context and listener end it.
+// TestFollow: the tests take turns between the same two processes, and each measurement is reported when it is
+// made. The number of rounds, the context, or an error of the listener ends the series.
 func TestFollow(t *testing.T) {
 	c := Config{Providers: testProviders, Peer: peerThat("obey"), Stacks: []Stack{{"tcp", core.EPTypeRDM}}, Time: 2 * time.Millisecond, Rounds: 3,
 		Plan: Plan{Tests: []string{"latency", "rate"}, Window: 8}}
@@ -41,9 +41,9 @@ func TestFollow(t *testing.T) {
 		}
 		return nil
 	}); err != enough || told != 3 {
-		t.Errorf("the context's end: %v after %d", err, told)
+		t.Errorf("after the context ended: %v, %d rounds", err, told)
 	}
 	if err := Follow(t.Context(), c, func(Round) error { return enough }); err != enough {
-		t.Errorf("the listener's error: %v", err)
+		t.Errorf("after an error of the listener: %v", err)
 	}
 }

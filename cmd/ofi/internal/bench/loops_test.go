@@ -8,7 +8,7 @@ import (
 	"gofabric/core"
 )
 
-// TestLoopsDoNotAllocate runs both roles of loops in one process and counts what is allocated. A sliding window may
+// TestLoopsDoNotAllocate runs both roles of loops in one process and counts allocations. A sliding window may
 // outrun the receiver, whose provider then allocates for messages without a receive.
 func TestLoopsDoNotAllocate(t *testing.T) {
 	var ends [2]*side
@@ -56,7 +56,7 @@ func TestLoopsDoNotAllocate(t *testing.T) {
 				t.Fatalf("%s of %d: %v, %v", tst.Name(), tst.Size, here, there)
 			}
 		}
-		both(64) // pools fill
+		both(64) // fills the pools
 		const iters = 400
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before) // not testing.AllocsPerRun, which lets one goroutine run at a time: these two poll

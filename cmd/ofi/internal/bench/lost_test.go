@@ -7,7 +7,7 @@ import (
 	"gofabric/core"
 )
 
-// TestLost sends datagrams to a side that receives none until it says that some were lost.
+// TestLost sends datagrams to a side that does not receive, until it reports a loss.
 func TestLost(t *testing.T) {
 	stack := Stack{"udp", core.EPTypeDgram}
 	var sides [2]*side
@@ -43,7 +43,7 @@ func TestLost(t *testing.T) {
 		t.Error(err)
 	}
 	if withLost(late, 0) != late || withLost(nil, n) != nil || mayHaveLost(core.ErrInval) {
-		t.Error("an error where nothing was lost, or a loss where there was no error")
+		t.Error("the error changed without a loss, or a loss was reported without an error")
 	}
 	if text := lostText(1); !strings.HasPrefix(text, "1 datagram was lost") {
 		t.Error(text)

@@ -15,7 +15,7 @@ import (
 	_ "gofabric/all"
 )
 
-// The test binary is its own peer: with peerVar in the environment it is the other process.
+// The test binary is its own peer: with peerVar in its environment it is the other process.
 
 const peerVar = "GOFABRIC_BENCH_PEER"
 
@@ -29,8 +29,8 @@ func TestMain(m *testing.M) {
 		}
 		os.Exit(0)
 	case "hang":
-		time.Sleep(time.Hour) // a program without cgo that waits for nothing at all is ended by the runtime
-	case "listen": // at the port after -B, for a while
+		time.Sleep(time.Hour) // the runtime ends a program without cgo in which no goroutine can run
+	case "listen": // listens for a while at the port after -B
 		l, err := net.Listen("tcp", net.JoinHostPort(node, os.Args[slices.Index(os.Args, "-B")+1]))
 		if err == nil {
 			time.Sleep(30 * time.Second)
@@ -44,7 +44,7 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// peerThat makes the command of a peer that obeys, hangs or dies.
+// peerThat returns a function that makes the command of a peer that obeys, hangs or dies.
 func peerThat(does string) func(context.Context) *exec.Cmd {
 	return func(ctx context.Context) *exec.Cmd {
 		cmd := exec.CommandContext(ctx, os.Args[0])

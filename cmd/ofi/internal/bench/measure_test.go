@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// TestBusierNow measures on a machine that has become slower: what was found out before must not make the
+// TestBusierNow measures on a machine that has become slower. The estimate from before must not make the
 // measurement many times as long.
 func TestBusierNow(t *testing.T) {
 	test := Test{Kind: Latency, Size: 64}
@@ -14,7 +14,7 @@ func TestBusierNow(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer s.close()
-	const d, before = 8 * time.Millisecond, 50 * time.Nanosecond // less than two processors take to show each other a line of the cache
+	const d, before = 8 * time.Millisecond, 50 * time.Nanosecond // two processors need longer to exchange a cache line
 	s.perIter[test] = before
 	got, err := s.measure(t.Context(), test, d)
 	if err != nil {
@@ -24,11 +24,12 @@ func TestBusierNow(t *testing.T) {
 		t.Errorf("%+v, want at most %d round trips", got, most)
 	}
 	if s.perIter[test] <= before {
-		t.Errorf("the next measurement expects %v of a round trip", s.perIter[test])
+		t.Errorf("the next measurement expects round trips of %v", s.perIter[test])
 	}
 }
 
-// TestWork: what is timed begins when Go's monitor has become rare, and not later than the measurement takes.
+// TestWork: the timed part begins when Go's monitor thread runs rarely, and at the latest after the time that the
+// measurement takes.
 func TestWork(t *testing.T) {
 	for _, c := range []struct {
 		window       int
@@ -36,7 +37,7 @@ func TestWork(t *testing.T) {
 		iters, first int
 	}{
 		{0, 4 * time.Microsecond, 50 * time.Millisecond, 12500, 5000},
-		{0, 4 * time.Microsecond, time.Second, 250000, 12500}, // a twentieth
+		{0, 4 * time.Microsecond, time.Second, 250000, 12500}, // a twentieth of all
 		{0, 4 * time.Microsecond, 2 * time.Millisecond, 500, 500},
 		{64, time.Microsecond, 50 * time.Millisecond, 49984, 19968}, // whole windows
 		{64, time.Second, 50 * time.Millisecond, 64, 64},

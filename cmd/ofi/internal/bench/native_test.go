@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// standIn writes a program that behaves like a native tool: with an address it is the client and prints figures.
+// standIn writes a program that behaves like a native tool. With an address it is the client, and prints figures.
 func standIn(t *testing.T, dir, name, server, figures string) string {
 	t.Helper()
 	path := filepath.Join(dir, name)
@@ -52,7 +52,8 @@ func TestNativeRun(t *testing.T) {
 	r := results[0]
 	for i, want := range []float64{4, 8} {
 		a := r.Against[i]
-		if a.Error != "" || len(a.Values) != 2 || a.Values[0] != want || len(a.Ratios) != 2 || a.Ratios[1] != r.Ours[1].Value/want {
+		if a.Error != "" || len(a.Values) != 2 || a.Values[0] != want || len(a.Ratios) != 2 ||
+			a.Ratios[1] != r.Ours[1].Value/want {
 			t.Errorf("%+v", a)
 		}
 	}
@@ -61,7 +62,7 @@ func TestNativeRun(t *testing.T) {
 		t.Errorf("the tool was called with %s", args)
 	}
 	if !strings.Contains(string(args), " -s 127.0.0.1 -B ") {
-		t.Errorf("the server was not told its address: %s", args)
+		t.Errorf("the server was called without its address: %s", args)
 	}
 }
 
@@ -81,11 +82,12 @@ func TestNativeFails(t *testing.T) {
 	defer cancel()
 	n := &Native{Pingpong: standIn(t, t.TempDir(), "fi_pingpong", "exec sleep 30", "")}
 	start := time.Now()
-	if _, err := n.run(ctx, n.tools(tcpStacks[1], tst)[0], tcpStacks[1], tst, time.Millisecond); err == nil || time.Since(start) > 5*time.Second {
+	if _, err := n.run(ctx, n.tools(tcpStacks[1], tst)[0], tcpStacks[1], tst, time.Millisecond); err == nil ||
+		time.Since(start) > 5*time.Second {
 		t.Errorf("a server that is never ready: %v after %v", err, time.Since(start))
 	}
 	if err := (&Native{Pingpong: "/no/such/tool"}).Find(); err == nil {
-		t.Error("a tool was found where there is none")
+		t.Error("Find accepted a tool that does not exist")
 	}
 	if err := (&Native{Fabtests: t.TempDir()}).Find(); err == nil {
 		t.Error("fabtests were found in an empty directory")

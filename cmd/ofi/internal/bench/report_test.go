@@ -54,7 +54,8 @@ func TestPlot(t *testing.T) {
 		t.Fatal(err)
 	}
 	text, err := os.ReadFile(svg)
-	if err != nil || !bytes.Contains(text, []byte("<svg")) || !bytes.Contains(text, []byte("gofabric")) || !bytes.Contains(text, []byte("latency")) {
+	if err != nil || !bytes.Contains(text, []byte("<svg")) || !bytes.Contains(text, []byte("gofabric")) ||
+		!bytes.Contains(text, []byte("latency")) {
 		t.Errorf("%v, %d bytes", err, len(text))
 	}
 	file := filepath.Join(dir, "a.PNG")
@@ -71,7 +72,7 @@ func TestPlot(t *testing.T) {
 	}
 	for name, results := range map[string][]Result{"a.jpg": sampleResults, "b.svg": nil, "no/such/dir.svg": sampleResults} {
 		if err := Plot(filepath.Join(dir, name), results); err == nil {
-			t.Errorf("%s was drawn", name)
+			t.Errorf("Plot accepted %s", name)
 		}
 	}
 }
@@ -143,7 +144,7 @@ func TestNativeTools(t *testing.T) {
 		}
 	}
 	if (*Native)(nil).tools(rdm, Test{Kind: Latency}) != nil {
-		t.Error("tools though none were asked for")
+		t.Error("tools were returned though none were requested")
 	}
 }
 
@@ -195,7 +196,8 @@ func TestTexts(t *testing.T) {
 func TestPlan(t *testing.T) {
 	p := Plan{Bulk: []int{4 << 20}, Window: 1024, Tests: []string{"rate", "bandwidth"}}
 	got := p.For(tcpStacks[0])
-	if len(got) != 2 || got[0] != (Test{Kind: Rate, Size: 64, Window: 1024}) || got[1] != (Test{Kind: Rate, Size: 4 << 20, Window: 16}) {
+	if len(got) != 2 || got[0] != (Test{Kind: Rate, Size: 64, Window: 1024}) ||
+		got[1] != (Test{Kind: Rate, Size: 4 << 20, Window: 16}) {
 		t.Errorf("got %+v", got)
 	}
 	for _, tst := range (Plan{}).For(tcpStacks[0]) {
@@ -206,7 +208,8 @@ func TestPlan(t *testing.T) {
 	if n := len((Plan{}).For(tcpStacks[1])); n != 11 {
 		t.Errorf("%d tests by default", n)
 	}
-	if got := (Plan{}).For(Stack{"udp", core.EPTypeDgram}); len(got) != 2 || got[0].Kind != Latency || got[1].Kind != Rate {
+	if got := (Plan{}).For(Stack{"udp", core.EPTypeDgram}); len(got) != 2 || got[0].Kind != Latency ||
+		got[1].Kind != Rate {
 		t.Errorf("tests of datagrams %+v", got)
 	}
 }

@@ -16,7 +16,7 @@ import (
 
 var tcpStacks = []Stack{{"tcp", core.EPTypeMsg}, {"tcp", core.EPTypeRDM}}
 
-// TestRun makes every kind of test on both types of endpoint, as briefly as possible.
+// TestRun runs every kind of test on both types of endpoint, as briefly as possible.
 func TestRun(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
@@ -45,7 +45,7 @@ func TestRun(t *testing.T) {
 		}
 	}
 	if said < 2*len(results) {
-		t.Errorf("progress was told %d times", said)
+		t.Errorf("progress was reported %d times", said)
 	}
 	var out bytes.Buffer
 	if err := Table(&out, results); err != nil || strings.Count(out.String(), "\n") != 1+len(results) {
@@ -53,7 +53,7 @@ func TestRun(t *testing.T) {
 	}
 }
 
-// TestOneWay has a window larger than the provider's queues are by default, after a test without one.
+// TestOneWay has a window larger than the default queues of the provider, after a test without a window.
 func TestOneWay(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
@@ -69,8 +69,8 @@ func TestOneWay(t *testing.T) {
 	}
 }
 
-// TestDatagrams measures a stack that may lose messages, and here loses all of them the second time: that ends with
-// an error.
+// TestDatagrams measures a stack that may lose messages. The second time it loses all of them, which ends the
+// measurement with an error.
 func TestDatagrams(t *testing.T) {
 	stack := Stack{"udp", core.EPTypeDgram}
 	results, err := Run(t.Context(), Config{Providers: testProviders, Peer: peerThat("obey"), Stacks: []Stack{stack}, Time: 5 * time.Millisecond, Plan: Plan{}})
@@ -84,7 +84,7 @@ func TestDatagrams(t *testing.T) {
 	defer s.close()
 	test := Test{Kind: Latency, Size: 64}
 	if _, err = s.prepare(test); err == nil {
-		err = s.join(core.IPAddr(netip.MustParseAddrPort(node + ":9"))) // where no process answers
+		err = s.join(core.IPAddr(netip.MustParseAddrPort(node + ":9"))) // no process answers at this address
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -117,7 +117,7 @@ func TestPeerFails(t *testing.T) {
 	}
 }
 
-// TestInterrupted ends the context in the middle of a measurement: nothing may be left behind.
+// TestInterrupted ends the context in the middle of a measurement. Nothing may be left over.
 func TestInterrupted(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	time.AfterFunc(100*time.Millisecond, cancel)
@@ -131,7 +131,7 @@ func TestInterrupted(t *testing.T) {
 	}
 }
 
-// TestBadOrders gives a peer orders that it cannot obey.
+// TestBadOrders sends a peer orders that it cannot follow.
 func TestBadOrders(t *testing.T) {
 	for _, c := range []struct{ in, want string }{
 		{`{"do":"run"}`, "without endpoint"},
@@ -158,7 +158,7 @@ func TestBadOrders(t *testing.T) {
 		}
 	}
 	if err := Peer(testProviders, strings.NewReader("{"), io.Discard); err == nil {
-		t.Error("half a line was taken for the end")
+		t.Error("an incomplete line was taken for the end of the input")
 	}
 }
 
@@ -183,7 +183,8 @@ func TestResultsAsJSON(t *testing.T) {
 		t.Fatal(err)
 	}
 	again, _ := json.Marshal(back)
-	if !bytes.Equal(text, again) || !strings.Contains(string(text), `"unit":"us"`) || !strings.Contains(string(text), `"ratios":[0.5,0.6]`) {
+	if !bytes.Equal(text, again) || !strings.Contains(string(text), `"unit":"us"`) ||
+		!strings.Contains(string(text), `"ratios":[0.5,0.6]`) {
 		t.Errorf("got %s", text)
 	}
 }

@@ -31,10 +31,10 @@ func TestTeam(t *testing.T) {
 	}
 }
 
-// TestNativeTeam does it with native libfabric, where there is one to compile for.
+// TestNativeTeam runs the same tests with native libfabric, if its headers are installed.
 func TestNativeTeam(t *testing.T) {
 	if err := exec.Command("gcc", "-E", "-include", "rdma/fabric.h", "-x", "c", os.DevNull).Run(); err != nil {
-		need.Missing(t, "there is no gcc, or no rdma/fabric.h: apt install gcc libfabric-dev (%v)", err)
+		need.Missing(t, "gcc or rdma/fabric.h is missing: apt install gcc libfabric-dev (%v)", err)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
@@ -54,14 +54,15 @@ func TestNativeTeam(t *testing.T) {
 	dir := n.dir
 	n.Close()
 	if left, _ := filepath.Glob(filepath.Join(dir, "*")); dir == "" || len(left) > 0 {
-		t.Errorf("%q is left of %q", left, dir)
+		t.Errorf("%q remain in %q", left, dir)
 	}
 }
 
 func TestNativeTeamFails(t *testing.T) {
 	n := &Native{member: standIn(t, t.TempDir(), "member", "echo name x; read x; sleep 0.01", "")}
 	rxm, test := Stack{"tcp;ofi_rxm", core.EPTypeRDM}, Test{Kind: Atomic, Size: 8}
-	if _, err := n.run(t.Context(), n.tools(rxm, test)[0], rxm, test, time.Millisecond); err == nil || !strings.Contains(err.Error(), "usec/xfer") {
+	if _, err := n.run(t.Context(), n.tools(rxm, test)[0], rxm, test, time.Millisecond); err == nil ||
+		!strings.Contains(err.Error(), "usec/xfer") {
 		t.Errorf("no figures: %v", err)
 	}
 }

@@ -13,11 +13,11 @@ import (
 	"gofabric/internal/xnet/wire"
 )
 
-var update = flag.Bool("update", false, "write the expected output anew")
+var update = flag.Bool("update", false, "write the expected output again")
 
 const captures = "../../../../internal/xnet/wire/testdata/"
 
-// lines is what a capture gives, a line per record.
+// lines returns the output for a capture, one line per record.
 func lines(t testing.TB, b []byte, o Options) ([]string, Summary) {
 	t.Helper()
 	var out bytes.Buffer
@@ -28,7 +28,7 @@ func lines(t testing.TB, b []byte, o Options) ([]string, Summary) {
 	return strings.Split(strings.TrimSuffix(out.String(), "\n"), "\n"), sum
 }
 
-// Captures of native peers, in all forms of output.
+// TestGolden dumps captures of native peers in all forms of output.
 func TestGolden(t *testing.T) {
 	for name, file := range map[string]string{"msg": captures + "msg.pcap", "rdm": captures + "rdm.pcap", "rxd": rxdCaptures + "native.pcap", "rxd117": rxdCaptures + "debian.pcap"} {
 		for form, write := range map[string]func(*Record, *bytes.Buffer) error{
@@ -99,7 +99,7 @@ func newTape() *tape {
 	return p
 }
 
-// packet records a segment of which the last cut bytes were not captured.
+// packet records a segment. Its last cut bytes are not captured.
 func (p *tape) packet(from int, flags byte, data []byte, cut int) {
 	tcp := make([]byte, 20, 20+len(data))
 	ports := [2]uint16{5000, 6000}
@@ -168,7 +168,7 @@ func TestCutAndCoalesced(t *testing.T) {
 		"tag id 0 size 54 (24+30) tag 0x3", "tag id 0 size 64 (24+40) tag 0x4")
 }
 
-// tcpdump -s: only the first bytes of each packet.
+// TestPayloadNotCaptured reads captures of tcpdump -s, which keeps the first bytes of each packet only.
 func TestPayloadNotCaptured(t *testing.T) {
 	p := newTape()
 	p.packet(0, 0, wire.AppendCM(nil, wire.CMConnReq, nil), 0)
@@ -210,7 +210,7 @@ func TestDamage(t *testing.T) {
 func TestOtherStreams(t *testing.T) {
 	p := newTape()
 	p.packet(0, 0, []byte("GET / HTTP/1.1\r\n\r\n"), 0)
-	p.packet(1, 0, []byte{3}, 0) // what might become a connection response
+	p.packet(1, 0, []byte{3}, 0) // could be the beginning of a connection response
 	sum := wantTexts(t, p, "")
 	if sum.Unknown != 2 || sum.Connections != 0 {
 		t.Errorf("%+v", sum)
@@ -226,7 +226,8 @@ func TestCutFile(t *testing.T) {
 	if _, err := Run(bytes.NewReader(b[:len(b)/2+1]), Options{}, func(Record) { n++ }); err == nil || n == 0 {
 		t.Errorf("%d records, %v", n, err)
 	}
-	if _, err := Run(strings.NewReader("no capture"), Options{}, func(Record) {}); err == nil || !strings.Contains(err.Error(), "neither pcap nor pcapng") {
+	if _, err := Run(strings.NewReader("no capture"), Options{}, func(Record) {}); err == nil ||
+		!strings.Contains(err.Error(), "neither pcap nor pcapng") {
 		t.Errorf("%v", err)
 	}
 }
@@ -259,7 +260,7 @@ func FuzzRun(f *testing.F) {
 	})
 }
 
-// TestAuthorizationKeys has both ends prove that they have a key before the connection is up.
+// TestAuthorizationKeys: both ends prove that they have a key before the connection is up.
 func TestAuthorizationKeys(t *testing.T) {
 	p := newTape()
 	p.packet(0, 0, wire.AppendCMAuth(nil, wire.CMConnReq, wire.FeatureAuth, 1, []byte("hi")), 0)

@@ -13,7 +13,7 @@ import (
 
 const rxdCaptures = "../../../../util/rxd/wire/testdata/"
 
-// datagram records a datagram of which the last cut bytes were not captured.
+// datagram records a datagram. Its last cut bytes are not captured.
 func (p *tape) datagram(from int, data []byte, cut int) {
 	ports := [2]uint16{5000, 6000}
 	ip := []byte{0x45, 0, 0, 0, 0, 0, 0, 0, 64, 17, 0, 0, 127, 0, 0, byte(1 + from), 127, 0, 0, byte(2 - from)}
@@ -28,7 +28,7 @@ func (p *tape) datagram(from int, data []byte, cut int) {
 	p.b.Write(frame[:len(frame)-cut])
 }
 
-// rxdTexts are the lines, without time and addresses.
+// rxdTexts returns the lines, without time and addresses.
 func rxdTexts(t *testing.T, p *tape, o Options) (string, Summary) {
 	t.Helper()
 	got, sum := lines(t, p.b.Bytes(), o)
@@ -88,7 +88,8 @@ damaged: rxd: packet ends within its header (6e6f697365)`
 	}
 }
 
-// A conversation is known by its handshake or an extension datagram, or the user has named its port.
+// TestRecognition: dump recognizes a conversation by its handshake, by an extension datagram, or by a port that the
+// user named.
 func TestRecognition(t *testing.T) {
 	ack := (&wire.Ack{Base: wire.Base{Type: wire.TypeAck, Peer: 1, Seq: 2}, Window: 3}).Append(nil)
 	p := newTape()
@@ -98,7 +99,8 @@ func TestRecognition(t *testing.T) {
 	if _, sum := rxdTexts(t, p, Options{}); sum.Datagrams != 3 || sum.Connections+sum.Frames+sum.Problems != 0 {
 		t.Errorf("%+v", sum)
 	}
-	if got, sum := rxdTexts(t, p, Options{Ports: []uint16{6000}}); sum.Frames != 2 || !strings.HasSuffix(got, "ack peer 1 seq 2 window 3") {
+	if got, sum := rxdTexts(t, p, Options{Ports: []uint16{6000}}); sum.Frames != 2 ||
+		!strings.HasSuffix(got, "ack peer 1 seq 2 window 3") {
 		t.Errorf("%+v: %s", sum, got)
 	}
 	p.datagram(1, rts(nil), 0)
@@ -113,7 +115,7 @@ func TestRecognition(t *testing.T) {
 	}
 }
 
-// tcpdump -s: only the first bytes of each packet.
+// TestDatagramsCut reads captures of tcpdump -s, which keeps the first bytes of each packet only.
 func TestDatagramsCut(t *testing.T) {
 	p := newTape()
 	p.datagram(0, rts(nil), 0)

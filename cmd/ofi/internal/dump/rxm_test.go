@@ -7,7 +7,7 @@ import (
 	"gofabric/util/rxm/wire"
 )
 
-// Packets of ofi_rxm are told by the request; two ends that can do without have none.
+// TestRXM: dump recognizes packets of ofi_rxm by the connection request. Two ends with FeatureDirect exchange none.
 func TestRXM(t *testing.T) {
 	req := (&wire.Connect{Port: 9, EagerLimit: 16384, Conn: wire.ConnID(1, 0)}).Append(nil)
 	resp := (&wire.Accept{Conn: wire.ConnID(2, 0)}).Append(nil)

@@ -56,7 +56,8 @@ func TestParse(t *testing.T) {
 			}
 			got = append(got, name)
 		}
-		if !slices.Equal(got, strings.Fields(c.want)) || failure != c.failure || failure == "" && !slices.Equal(p.Args(), strings.Fields(c.args)) {
+		if !slices.Equal(got, strings.Fields(c.want)) || failure != c.failure ||
+			failure == "" && !slices.Equal(p.Args(), strings.Fields(c.args)) {
 			t.Errorf("%q: %q, arguments %q, error %q", c.line, got, p.Args(), failure)
 		}
 	}

@@ -35,7 +35,7 @@ func controls(t *testing.T, timeout time.Duration) (*control, net.Conn) {
 	return c, b
 }
 
-// The bytes that a native client and server exchange on x86-64.
+// TestControlBytes compares the bytes that a native client and server exchange on x86-64.
 func TestControlBytes(t *testing.T) {
 	c, raw := controls(t, 5*time.Second)
 	say := func(s string) {
@@ -48,7 +48,7 @@ func TestControlBytes(t *testing.T) {
 		got := make([]byte, len(want))
 		_ = raw.SetReadDeadline(wait.End())
 		if _, err := io.ReadFull(raw, got); err != nil || string(got) != want {
-			t.Fatalf("heard %q (%v), want %q", got, err, want)
+			t.Fatalf("received %q (%v), want %q", got, err, want)
 		}
 	}
 	ok := func(err error) {
@@ -114,7 +114,7 @@ func TestControlRefusesNonsense(t *testing.T) {
 func TestControlClosedByPeer(t *testing.T) {
 	c, raw := controls(t, 5*time.Second)
 	if c.peerClosed() {
-		t.Fatal("closed before it was")
+		t.Fatal("the connection is reported closed before the peer closed it")
 	}
 	_ = raw.Close()
 	err := c.expect("waiting", "a\x00")
@@ -122,7 +122,7 @@ func TestControlClosedByPeer(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 	if !c.peerClosed() {
-		t.Error("not noticed")
+		t.Error("the end of the connection was not noticed")
 	}
 }
 

@@ -9,8 +9,8 @@ import (
 	"gofabric/core"
 )
 
-// fakeNet is a fabric in memory: every endpoint of the process, by address. Methods that the test does not use are
-// nil and would panic.
+// fakeNet is a fabric in memory with every endpoint of the process, by address. Methods that the test does not use
+// are nil, and a call of one would panic.
 type fakeNet struct {
 	mu       sync.Mutex
 	nextPort uint16
@@ -48,7 +48,7 @@ func (f *fakeNet) openFabric(*core.Info) (*core.Fabric, error) {
 
 // queue is a completion queue over q.
 func queue(q *fakeCQ) *core.CompletionQueue {
-	d, _ := core.NewFabric(&fakeFabric{net: q.net, cq: q}).OpenDomain(nil) // fakes open
+	d, _ := core.NewFabric(&fakeFabric{net: q.net, cq: q}).OpenDomain(nil) // a fake opens without an error
 	cq, _ := d.OpenCQ(core.CQAttr{})
 	return cq
 }
@@ -61,7 +61,7 @@ func (f *fakeNet) newAddr() core.Addr {
 type fakeFabric struct {
 	core.FabricDriver
 	net *fakeNet
-	cq  *fakeCQ // what is opened as a completion queue; nil for a new one
+	cq  *fakeCQ // the completion queue to open; nil for a new one
 }
 
 func (f *fakeFabric) Close() error { return nil }
@@ -254,7 +254,7 @@ func (e *fakeEP) Accept([]byte) error {
 	return nil
 }
 
-// refuse says whether this post is one to refuse with ErrAgain.
+// refuse reports whether this post is to fail with ErrAgain.
 func (e *fakeEP) refuse() bool {
 	e.net.posts++
 	return e.net.again > 0 && e.net.posts%e.net.again == 0
@@ -333,7 +333,7 @@ func (e *fakeEP) TInject(buf []byte, dest core.FIAddr, t uint64) error {
 	return e.Inject(buf, dest)
 }
 
-// Post takes what has no call of its own.
+// Post passes operations to the calls above that have no method of their own.
 func (e *fakeEP) Post(op core.Op) error {
 	if op.Call != core.CallSendMsg && op.Call != core.CallTSendMsg {
 		panic(op.Call)

@@ -12,7 +12,7 @@ import (
 	"gofabric/test/wait"
 )
 
-// pair runs both ends in this process over net and returns what each gave.
+// pair runs both ends in this process over net, and returns the results and the error of each.
 func pair(t *testing.T, f *fakeNet, cfg Config) (server, client []Result, serr, cerr error) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), wait.Limit)
@@ -83,7 +83,8 @@ func TestPairs(t *testing.T) {
 				}
 				for _, row := range r {
 					if row.Sent != tc.cfg.Iterations || row.Acked != row.Sent {
-						t.Errorf("size %d: sent %d, acked %d, want %d", row.Size, row.Sent, row.Acked, tc.cfg.Iterations)
+						t.Errorf("size %d: sent %d, acked %d, want %d",
+							row.Size, row.Sent, row.Acked, tc.cfg.Iterations)
 					}
 				}
 			}
@@ -108,7 +109,8 @@ func TestCorruptionIsFound(t *testing.T) {
 			t.Fatal("no error")
 		}
 	}
-	if msg := serr.Error() + cerr.Error(); !strings.Contains(msg, "data check failed") || !strings.Contains(msg, "byte 13") {
+	if msg := serr.Error() + cerr.Error(); !strings.Contains(msg, "data check failed") ||
+		!strings.Contains(msg, "byte 13") {
 		t.Errorf("server: %v\nclient: %v", serr, cerr)
 	}
 }
@@ -198,7 +200,7 @@ func TestCancel(t *testing.T) {
 	}
 }
 
-// TestLoopAllocatesNothing: latency is measured with these loops.
+// TestLoopAllocatesNothing checks the loops that measure latency.
 func TestLoopAllocatesNothing(t *testing.T) {
 	f := newFakeNet()
 	f.posts = 0
@@ -231,7 +233,7 @@ func TestLoopAllocatesNothing(t *testing.T) {
 	}
 }
 
-// quietEP takes what is posted, and that is all.
+// quietEP accepts operations and does nothing.
 type (
 	quietFabric struct{ core.FabricDriver }
 	quietDomain struct{ core.DomainDriver }

@@ -10,8 +10,8 @@ import (
 	"gofabric/internal/telemetry"
 )
 
-// looks are two looks, two seconds apart, at a process with two endpoints, of which the second is the busier one
-// and has a peer that it waits for.
+// looks returns two samples of a process, taken two seconds apart. The process has two endpoints. The second is the
+// busier one, and has a peer that it waits for.
 func looks() (before, now *Look) {
 	at := time.Unix(1000, 0)
 	look := func(at time.Time, sent, peer uint64, stalls ...telemetry.Stall) *Look {
@@ -30,7 +30,8 @@ func TestRows(t *testing.T) {
 	if len(r) != 3 || r[0].Address != "10.0.0.1:2" || r[1].Peer != "10.0.0.9:9" || r[2].Address != "10.0.0.1:1" {
 		t.Fatalf("%+v", r)
 	}
-	if e := r[0]; e.Out != 10000 || e.BytesOut != 10e6 || e.Resent != 1000 || e.RTT != 1500e-9 || e.Stalls != 1 || e.In != 0 {
+	if e := r[0]; e.Out != 10000 || e.BytesOut != 10e6 || e.Resent != 1000 || e.RTT != 1500e-9 || e.Stalls != 1 ||
+		e.In != 0 {
 		t.Errorf("the endpoint: %+v", e)
 	}
 	if p := r[1]; p.Out != 5000 || p.BytesOut != 50000 || p.Stalls != 1 {
@@ -40,11 +41,11 @@ func TestRows(t *testing.T) {
 		t.Errorf("without peers: %+v", r)
 	}
 	if r := Rows(&Look{}, now, true); r[0].Out != 0 {
-		t.Errorf("at first sight: %+v", r[0])
+		t.Errorf("in the first sample: %+v", r[0])
 	}
 	now.Processes.Processes[0].Since = time.Unix(2, 0)
 	if r := Rows(before, now, true); r[0].Out != 0 {
-		t.Errorf("of another process with the same number: %+v", r[0])
+		t.Errorf("after another process took the same number: %+v", r[0])
 	}
 }
 
@@ -54,7 +55,8 @@ func TestTable(t *testing.T) {
 	var b bytes.Buffer
 	Table(&b, rows, 0, 0)
 	lines := strings.Split(b.String(), "\n")
-	if len(lines) != 5 || !strings.Contains(lines[1], "10k") || !strings.Contains(lines[1], "1.5µs") || !strings.Contains(lines[2], "STUCK") || !strings.Contains(lines[2], "  10.0.0.9:9") {
+	if len(lines) != 5 || !strings.Contains(lines[1], "10k") || !strings.Contains(lines[1], "1.5µs") ||
+		!strings.Contains(lines[2], "STUCK") || !strings.Contains(lines[2], "  10.0.0.9:9") {
 		t.Errorf("the table:\n%s", b.String())
 	}
 	b.Reset()

@@ -5,5 +5,5 @@
 //
 // Below a prefix, names/, values/ and fences/ hold entries as JSON. An entry's lease is etcd's. The upper 32 bits
 // of its id, below the sign, name the user that made it, so that no other user renews it. The key "deleted" names
-// what a transaction deleted, which distinguishes a deletion from the end of a lease.
+// the entries that a transaction deleted, which distinguishes a deletion from the end of a lease.
 package cluster

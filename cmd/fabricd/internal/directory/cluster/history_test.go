@@ -2,8 +2,7 @@ package cluster
 
 import "testing"
 
-// TestHistory: what cannot have become of the history that was known is another one, though its revision may have
-// grown beyond.
+// TestHistory: a history that cannot follow from the known one is a different one, even if its revision is higher.
 func TestHistory(t *testing.T) {
 	old := history{cluster: 7, term: 3, revision: 100}
 	for _, c := range []struct {

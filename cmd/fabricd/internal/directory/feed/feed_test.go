@@ -36,7 +36,8 @@ func TestResume(t *testing.T) {
 	}
 }
 
-// TestSlow: a watcher that falls behind is told so; one that keeps up sees everything, however much that is.
+// TestSlow: a watcher that falls behind gets an error. A watcher that keeps up gets all events, however many there
+// are.
 func TestSlow(t *testing.T) {
 	f := New(0)
 	slow, _ := f.Watch(all, store.Names, "", 0)
@@ -61,7 +62,7 @@ func TestSlow(t *testing.T) {
 		}
 	}
 	if _, _, err := slow.Next(t.Context()); !errors.Is(err, store.ErrCompacted) {
-		t.Errorf("the slow one: %v", err)
+		t.Errorf("the slow watcher: %v", err)
 	}
 	if len(f.events) > maxEvents {
 		t.Errorf("%d events are kept", len(f.events))
@@ -81,7 +82,7 @@ func TestBytes(t *testing.T) {
 	}
 }
 
-// TestWholeRevisions: changes of one revision (a transaction of etcd) are told together or not at all.
+// TestWholeRevisions: a watcher gets all changes of one revision (a transaction of etcd) together, or none.
 func TestWholeRevisions(t *testing.T) {
 	f := New(0)
 	batch := make([]store.Event, maxTold+10)
@@ -95,7 +96,7 @@ func TestWholeRevisions(t *testing.T) {
 	}
 }
 
-// TestHalfRevision: of a revision of which the bounds leave only half, the rest is forgotten too.
+// TestHalfRevision: if the bounds leave only a part of a revision, the feed forgets the rest, too.
 func TestHalfRevision(t *testing.T) {
 	f := New(0)
 	old := make([]store.Event, 20)
@@ -123,7 +124,7 @@ func TestWake(t *testing.T) {
 	select {
 	case <-waits:
 	default:
-		t.Error("who waits is not woken")
+		t.Error("a waiting watcher is not woken")
 	}
 }
 
@@ -138,25 +139,25 @@ func TestPrivate(t *testing.T) {
 	}
 }
 
-// TestEnd: no wait outlives its context or the feed.
+// TestEnd: each wait ends with its context, and with the feed.
 func TestEnd(t *testing.T) {
 	f := New(0)
 	w, _ := f.Watch(all, store.Names, "", 0)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if _, _, err := w.Next(ctx); !errors.Is(err, context.Canceled) {
-		t.Errorf("with an ended context: %v", err)
+		t.Errorf("Next with an ended context: %v", err)
 	}
 	done := make(chan error)
 	go func() { _, _, err := w.Next(t.Context()); done <- err }()
 	f.Close(store.ErrDown)
 	if err := <-done; !errors.Is(err, store.ErrDown) {
-		t.Errorf("of a closed feed: %v", err)
+		t.Errorf("Next of a closed feed: %v", err)
 	}
 }
 
-// TestBack: the history is another one, which is not as far. Who watches is told, wherever it was, and who begins
-// then sees what follows.
+// TestBack: another history with a lower revision replaces the known one. Existing watchers get an error, at any
+// position. A watcher that begins then gets the events that follow.
 func TestBack(t *testing.T) {
 	f := New(5)
 	old, _ := f.Watch(all, store.Names, "", 0)

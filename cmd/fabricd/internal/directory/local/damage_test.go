@@ -20,12 +20,12 @@ import (
 	"gofabric/test/wait"
 )
 
-// try opens a store, or says why not.
+// try opens a store, or returns the reason why it cannot.
 func try(dir string) (*Store, error) {
 	return Open(Options{Folder: dir, Grace: time.Hour, Log: slog.New(slog.DiscardHandler)})
 }
 
-// contents is what a store has: revisions by key, and the history.
+// contents returns the contents of a store: revisions by key, and the history.
 func contents(t *testing.T, s *Store) (all map[string]uint64, history string) {
 	t.Helper()
 	all = map[string]uint64{}
@@ -46,7 +46,8 @@ func contents(t *testing.T, s *Store) (all map[string]uint64, history string) {
 	return all, history
 }
 
-// written is the file of a store with entries short and long, on branch and leaf pages, with free pages and history.
+// written returns the file of a store with short and long entries, on branch and leaf pages, with free pages and
+// history.
 func written(t *testing.T) (data []byte, all map[string]uint64, history string) {
 	t.Helper()
 	dir := t.TempDir()
@@ -76,8 +77,9 @@ func written(t *testing.T) (data []byte, all map[string]uint64, history string) 
 	return data, all, history
 }
 
-// TestDamage damages a file: one bit, a page of zeros, one page in the place of another, the end cut off. Either
-// that stops the start, with the name of the file; or the damage is where nothing is, and everything is there.
+// TestDamage damages a file: it flips one bit, clears a page, puts one page in the place of another, or cuts the
+// end off. Then either the store refuses to start and names the file, or the damage is in an unused place and the
+// contents are complete.
 func TestDamage(t *testing.T) {
 	data, all, history := written(t)
 	r := rand.New(rand.NewPCG(3, 4))
@@ -108,7 +110,7 @@ func TestDamage(t *testing.T) {
 	path := filepath.Join(dir, dbName)
 	refused := 0
 	for what, damage := range damages {
-		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) { // bbolt keeps what it panicked at
+		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) { // after a panic bbolt keeps the file open
 			t.Fatal(err)
 		}
 		if err := os.WriteFile(path, damage(append([]byte(nil), data...)), 0o600); err != nil {
@@ -123,18 +125,18 @@ func TestDamage(t *testing.T) {
 			continue
 		}
 		if now, told := contents(t, s); !maps.Equal(now, all) || told != history {
-			t.Errorf("%s was not noticed: %d entries, want %d", what, len(now), len(all))
+			t.Errorf("the store did not notice %s: %d entries, want %d", what, len(now), len(all))
 		}
 		s.Close()
 	}
-	t.Logf("%d pages, %d damages, %d noticed", pages, len(damages), refused)
+	t.Logf("%d pages, %d damages, %d refused", pages, len(damages), refused)
 	if refused < len(damages)/3 {
-		t.Errorf("only %d of %d damages were noticed", refused, len(damages))
+		t.Errorf("only %d of %d damages were refused", refused, len(damages))
 	}
 }
 
-// TestMissing: changes that are taken out of the file by a program that knows how are missed; so are ones that came
-// back.
+// TestMissing: a program changes the file with bbolt, and removes changes or brings old ones back. The store
+// notices both.
 func TestMissing(t *testing.T) {
 	data, _, _ := written(t)
 	for what, f := range map[string]func(changes *bbolt.Bucket) error{
@@ -173,8 +175,8 @@ func TestMissing(t *testing.T) {
 	}
 }
 
-// TestCutWhileOpen: the file is truncated while it is open, which is a memory fault in its mapping. The daemon
-// survives, and writes everything anew.
+// TestCutWhileOpen: the file is truncated while it is open, which causes a memory fault in its mapping. The daemon
+// survives, and writes all entries to a new file.
 func TestCutWhileOpen(t *testing.T) {
 	dir := t.TempDir()
 	s := open(t, dir)
@@ -183,21 +185,22 @@ func TestCutWhileOpen(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := s.Put(t.Context(), alice, name(1000, 0)); !errors.Is(err, store.ErrDown) {
-		t.Errorf("a change in a file that is cut: %v", err)
+		t.Errorf("a change in a truncated file: %v", err)
 	}
 	untilTaken(t, s, name(1001, 0))
 	if err := s.Close(); err != nil {
 		t.Error(err)
 	}
-	if list, err := open(t, dir).List(t.Context(), root, store.Names, "", "", 1000); err != nil || len(list.Entries) != 301 {
+	if list, err := open(t, dir).List(t.Context(), root, store.Names, "", "", 1000); err != nil ||
+		len(list.Entries) != 301 {
 		t.Errorf("%d entries, %v", len(list.Entries), err)
 	}
 }
 
-// untilTaken makes a change again and again until the disk takes it.
+// untilTaken repeats a change until the disk accepts it.
 func untilTaken(t *testing.T, s *Store, r store.Request) {
 	t.Helper()
-	wait.Until(t, "the disk takes a change", func() bool { // when it is tried again
+	wait.Until(t, "the disk accepts a change", func() bool {
 		_, err := s.Put(t.Context(), alice, r)
 		if err != nil && !errors.Is(err, store.ErrDown) {
 			t.Fatal(err)
@@ -206,7 +209,7 @@ func untilTaken(t *testing.T, s *Store, r store.Request) {
 	})
 }
 
-// TestLocked: one daemon has a folder.
+// TestLocked: only one daemon can use a folder.
 func TestLocked(t *testing.T) {
 	dir := t.TempDir()
 	s := open(t, dir)
@@ -228,7 +231,8 @@ func TestLocked(t *testing.T) {
 	mustHave(t, open(t, dir), []string{"job/1"})
 }
 
-// TestLockedFile: a program that has the file open with bbolt, as bbolt's own tool, keeps the daemon out as well.
+// TestLockedFile: a program that has the file open with bbolt, such as bbolt's own tool, also keeps a daemon from
+// starting.
 func TestLockedFile(t *testing.T) {
 	dir := t.TempDir()
 	open(t, dir).Close()
@@ -242,7 +246,7 @@ func TestLockedFile(t *testing.T) {
 	}
 }
 
-// TestOldFormat: the logs of an older fabricd are not passed over, and not touched.
+// TestOldFormat: the store reports the logs of an older fabricd, and does not change them.
 func TestOldFormat(t *testing.T) {
 	for _, name := range []string{"log-0000000000000001", "snapshot-0000000000000002"} {
 		dir := t.TempDir()
@@ -250,7 +254,8 @@ func TestOldFormat(t *testing.T) {
 		if err := os.WriteFile(old, []byte("fabrdir1"), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := try(dir); !errors.Is(err, ErrOldFormat) || !strings.Contains(err.Error(), old) || !strings.Contains(err.Error(), "move log-*") {
+		if _, err := try(dir); !errors.Is(err, ErrOldFormat) || !strings.Contains(err.Error(), old) ||
+			!strings.Contains(err.Error(), "move log-*") {
 			t.Errorf("%v", err)
 		}
 		if data, err := os.ReadFile(old); err != nil || string(data) != "fabrdir1" {

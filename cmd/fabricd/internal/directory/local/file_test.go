@@ -15,7 +15,7 @@ import (
 	"gofabric/test/wait"
 )
 
-// mirror is a table and the file of its changes, used as a store does.
+// mirror is a table and the file of its changes, used as a store uses them.
 type mirror struct {
 	t     *testing.T
 	dir   string
@@ -43,12 +43,14 @@ func (m *mirror) open() {
 	}
 	again.Begin(f.state.revision)
 	f.live(again.All())
-	if got, want := again.All(), m.table.All(); !reflect.DeepEqual(got, want) || again.Revision() != m.table.Revision() {
-		m.t.Fatalf("%d entries at revision %d, want %d at %d", len(got), again.Revision(), len(want), m.table.Revision())
+	if got, want := again.All(), m.table.All(); !reflect.DeepEqual(got, want) ||
+		again.Revision() != m.table.Revision() {
+		m.t.Fatalf("%d entries at revision %d, want %d at %d",
+			len(got), again.Revision(), len(want), m.table.Revision())
 	}
 	want := m.past[max(0, len(m.past)-recall):]
 	if len(history) < len(want) || len(want) > 0 && !reflect.DeepEqual(history[len(history)-len(want):], want) {
-		m.t.Fatalf("%d changes are told again, want the last %d", len(history), len(want))
+		m.t.Fatalf("the file returns %d changes, want the last %d", len(history), len(want))
 	}
 	if bound := len(again.All()) + recall; f.state.count > uint64(bound) {
 		m.t.Fatalf("%d changes are kept, more than %d", f.state.count, bound)
@@ -63,7 +65,7 @@ func (m *mirror) rewrite() {
 	m.past = nil
 }
 
-// batch makes n changes, and writes them at once.
+// batch makes n changes, and writes them together.
 func (m *mirror) batch(r *rand.Rand, n, keys int) {
 	m.t.Helper()
 	var events []store.Event
@@ -88,8 +90,8 @@ func (m *mirror) batch(r *rand.Rand, n, keys int) {
 	m.past = append(m.past, events...)
 }
 
-// TestFile makes changes in batches of all sizes, more of them than the file tells again, over restarts and
-// rewrites. The file has what the table has, and the last changes, and nothing that is older and replaced.
+// TestFile makes changes in batches of all sizes, more than the file recalls, over restarts and rewrites. The file
+// has the entries of the table and the last changes, and no older changes that were replaced.
 func TestFile(t *testing.T) {
 	seeds := uint64(2)
 	if need.Many() {
@@ -128,7 +130,7 @@ func TestFile(t *testing.T) {
 	}
 }
 
-// TestLongValues: values that are replaced do not fill the disk, though watchers may ask for the last ones.
+// TestLongValues: replaced values do not fill the disk, though watchers may ask for the last ones.
 func TestLongValues(t *testing.T) {
 	dir := t.TempDir()
 	s := open(t, dir)
@@ -136,7 +138,7 @@ func TestLongValues(t *testing.T) {
 	putAll(t, s, 1000, func(int) store.Request { return store.Request{Kind: store.Values, Key: "a", Value: value} })
 	info, err := os.Stat(filepath.Join(dir, dbName))
 	if err != nil || info.Size() > 64<<20 || info.Size() < recallBytes {
-		t.Errorf("one value makes a file of %d bytes, %v", info.Size(), err)
+		t.Errorf("the file of one value has %d bytes, %v", info.Size(), err)
 	}
 	s.Close()
 	s = open(t, dir)
@@ -149,7 +151,7 @@ func TestLongValues(t *testing.T) {
 	}
 }
 
-// TestShrinks: a file that was large does not stay so when what it held is gone.
+// TestShrinks: a large file becomes small again after its contents were deleted.
 func TestShrinks(t *testing.T) {
 	dir := t.TempDir()
 	s := open(t, dir)
@@ -170,8 +172,8 @@ func TestShrinks(t *testing.T) {
 	if _, _, err := s.DeletePrefix(t.Context(), alice, store.Values, ""); err != nil {
 		t.Fatal(err)
 	}
-	putAll(t, s, recall, func(i int) store.Request { return name(i%10, 0) }) // until deleted values are not told again
-	wait.Until(t, "the file is written anew, small", func() bool { return size() <= 16<<20 })
+	putAll(t, s, recall, func(i int) store.Request { return name(i%10, 0) }) // until the file no longer recalls the deleted values
+	wait.Until(t, "the file becomes small", func() bool { return size() <= 16<<20 })
 	s.Close()
 	list, err := open(t, dir).List(t.Context(), root, store.Names, "", "", 20)
 	if err != nil || len(list.Entries) != 10 {

@@ -10,8 +10,8 @@ import (
 	"gofabric/cmd/fabricd/internal/directory/store"
 )
 
-// TestRemoved: the file or all files are removed, or the file is replaced. The next change is not
-// acknowledged into nowhere; everything is written anew, and is there after a restart.
+// TestRemoved: the file, or all files, are removed, or the file is replaced. The store does not acknowledge the
+// next change, which would be lost. It writes all entries to a new file, and has them after a restart.
 func TestRemoved(t *testing.T) {
 	for _, what := range []string{dbName, "*", "replaced"} {
 		t.Run(what, func(t *testing.T) {
@@ -38,8 +38,9 @@ func TestRemoved(t *testing.T) {
 					}
 				}
 			}
-			if _, err := s.Put(t.Context(), alice, name(3, time.Hour)); !errors.Is(err, store.ErrDown) || !errors.Is(err, ErrGone) {
-				t.Errorf("a change that no file has: %v", err)
+			if _, err := s.Put(t.Context(), alice, name(3, time.Hour)); !errors.Is(err, store.ErrDown) ||
+				!errors.Is(err, ErrGone) {
+				t.Errorf("a change without a file: %v", err)
 			}
 			untilTaken(t, s, name(4, time.Hour))
 			if err := s.Close(); err != nil {

@@ -17,14 +17,14 @@ import (
 	"gofabric/cmd/fabricd/internal/directory/store"
 )
 
-// envVictim names the folder of a process that is to be killed.
+// envVictim is the variable with the folder of a process that the test kills.
 const envVictim = "FABRICD_TEST_VICTIM"
 
-// keysOfEach is how many keys each writer of a victim has.
+// keysOfEach is the number of keys of each writer in a victim.
 const keysOfEach = 5
 
-// asVictim is a process that changes a directory, and says what was acknowledged, until it is killed. It reports
-// whether this one is.
+// asVictim runs in a process that changes a directory, and prints the acknowledged changes until it is killed. It
+// returns false in other processes.
 func asVictim() bool {
 	dir := os.Getenv(envVictim)
 	if dir == "" {
@@ -60,13 +60,13 @@ func victimWrites(s *Store, w int) {
 			fmt.Println("error", err)
 			return
 		}
-		fmt.Println(map[bool]string{true: "delete", false: "put"}[i%7 == 6], key, revision) // one write(2) each
+		fmt.Println(map[bool]string{true: "delete", false: "put"}[i%7 == 6], key, revision) // one write(2) for each change
 	}
 }
 
-// TestKilled kills a process (SIGKILL) fifty times at any moment while it changes the directory. What it
-// acknowledged is there: of each key the last change that was, or one that came after it; and the revision never
-// goes back.
+// TestKilled kills a process (SIGKILL) fifty times at any moment while it changes the directory. The acknowledged
+// changes survive: for each key the last acknowledged change is there, or one that was made after it. The revision
+// never goes back.
 func TestKilled(t *testing.T) {
 	dir := t.TempDir()
 	acknowledged := map[string]change{} // by key
@@ -86,7 +86,7 @@ func TestKilled(t *testing.T) {
 		for n := 0; said.Scan(); n++ {
 			if n == most {
 				pause := time.Duration(rand.IntN(2000)) * time.Microsecond
-				time.AfterFunc(pause, func() { _ = cmd.Process.Kill() }) // anywhere between two answers
+				time.AfterFunc(pause, func() { _ = cmd.Process.Kill() }) // at any time between two answers
 			}
 			var c change
 			var key string
@@ -99,7 +99,7 @@ func TestKilled(t *testing.T) {
 			all, told = all+1, max(told, c.revision)
 			acknowledged[key] = c
 		}
-		_ = cmd.Wait() // that it was killed
+		_ = cmd.Wait() // the error says that it was killed
 		s := open(t, dir)
 		if at := s.table.Revision(); at < told {
 			t.Errorf("round %d: revision %d, but %d was acknowledged", round, at, told)
@@ -126,19 +126,20 @@ func TestKilled(t *testing.T) {
 	}
 }
 
-// change is one that was acknowledged.
+// change is an acknowledged change.
 type change struct {
 	what     string
 	revision uint64
 }
 
-// deletedLater reports whether the history has a deletion of key after revision, which may have been written though
-// nobody was told.
+// deletedLater reports whether the history has a deletion of key after revision. It may have been written without
+// an acknowledgement.
 func deletedLater(s *Store, key string, revision uint64) bool {
 	w, err := s.feed.Watch(root, store.Values, key, revision)
 	for err == nil && w.At() < s.feed.Revision() {
 		var events []store.Event
-		if events, _, err = w.Next(context.Background()); len(events) > 0 && events[len(events)-1].Type == store.Deleted {
+		if events, _, err = w.Next(context.Background()); len(events) > 0 &&
+			events[len(events)-1].Type == store.Deleted {
 			return true
 		}
 	}

@@ -50,7 +50,7 @@ func name(i int, ttl time.Duration) store.Request {
 	return store.Request{Kind: store.Names, Key: fmt.Sprint("job/", i), Value: fmt.Appendf(nil, "10.0.0.1:%d", i), TTL: ttl}
 }
 
-// putAll makes n changes, many at a time.
+// putAll makes n changes, many at the same time.
 func putAll(t *testing.T, s *Store, n int, request func(i int) store.Request) {
 	t.Helper()
 	var callers sync.WaitGroup
@@ -74,7 +74,7 @@ func putAll(t *testing.T, s *Store, n int, request func(i int) store.Request) {
 	}
 }
 
-// TestHistory: a watcher goes on where it was though the daemon was started anew.
+// TestHistory: a watcher continues at its position after a restart of the daemon.
 func TestHistory(t *testing.T) {
 	dir := t.TempDir()
 	s := open(t, dir)
@@ -94,7 +94,7 @@ func TestHistory(t *testing.T) {
 	}
 }
 
-// TestExpiry: names that are not renewed expire, and watchers get the change.
+// TestExpiry: names without renewal expire, and watchers get the change.
 func TestExpiry(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := open(t, "")
@@ -116,20 +116,20 @@ func TestExpiry(t *testing.T) {
 			t.Errorf("after %v: %v, %v", time.Since(begin), events, err)
 		}
 		if _, err := s.Renew(t.Context(), alice, e.Lease); !errors.Is(err, store.ErrNotFound) {
-			t.Errorf("a lease that ended is renewed: %v", err)
+			t.Errorf("Renew of an ended lease: %v", err)
 		}
 		s.Close()
 	})
 }
 
-// envFull asks for a process whose disk becomes full.
+// envFull marks a process whose disk becomes full.
 const envFull = "FABRICD_TEST_FULL"
 
-// full lets this process write to no file beyond a page, as a full disk would; the function it returns makes room
-// again.
+// full keeps this process from writing beyond the first page of any file, like a full disk. The function that it
+// returns ends this.
 func full(t *testing.T) (room func()) {
 	t.Helper()
-	signal.Ignore(unix.SIGXFSZ) // or it ends the process, setrlimit(2)
+	signal.Ignore(unix.SIGXFSZ) // otherwise the signal ends the process (setrlimit(2))
 	var had unix.Rlimit
 	if err := unix.Getrlimit(unix.RLIMIT_FSIZE, &had); err != nil {
 		t.Fatal(err)
@@ -146,10 +146,10 @@ func full(t *testing.T) (room func()) {
 	return room
 }
 
-// TestDiskFull: while the disk takes nothing, changes are refused and leave no trace, and all else goes on; when it
-// has room again, changes are taken again, watchers miss nothing, and a restart finds what was acknowledged.
+// TestDiskFull: while the disk is full, changes are refused and have no effect, and all other calls work. When the
+// disk has room again, changes are accepted, watchers miss nothing, and a restart finds the acknowledged changes.
 func TestDiskFull(t *testing.T) {
-	if os.Getenv(envFull) == "" { // another process, because go test writes a file of its own in this one
+	if os.Getenv(envFull) == "" { // a separate process, because go test writes a file of its own in this one
 		cmd := exec.Command(os.Args[0], "-test.run=^TestDiskFull$", "-test.v")
 		cmd.Env = append(os.Environ(), envFull+"=1")
 		if out, err := cmd.CombinedOutput(); err != nil || !strings.Contains(string(out), "--- PASS: TestDiskFull") {
@@ -188,9 +188,10 @@ func TestDiskFull(t *testing.T) {
 		}
 	}
 	if s.Trouble() == nil {
-		t.Error("nothing is said of the disk")
+		t.Error("the store does not report the full disk")
 	}
-	if got, err := s.Get(t.Context(), root, store.Names, "job/1"); err != nil || string(got.Value) != string(before.Value) || got.Lease != before.Lease || got.Revision != before.Revision {
+	if got, err := s.Get(t.Context(), root, store.Names, "job/1"); err != nil ||
+		string(got.Value) != string(before.Value) || got.Lease != before.Lease || got.Revision != before.Revision {
 		t.Errorf("job/1 was %+v, and is %+v, %v", before, got, err)
 	}
 	if got := s.Usage(); got != usage {
@@ -204,17 +205,18 @@ func TestDiskFull(t *testing.T) {
 	acknowledged = append(acknowledged, "job/5")
 	untilTaken(t, s, name(5, time.Hour))
 	if err := s.Trouble(); err != nil {
-		t.Errorf("still in trouble: %v", err)
+		t.Errorf("the store still reports trouble: %v", err)
 	}
-	if events, at, err := w.Next(t.Context()); err != nil || len(events) != 1 || events[0].Key != "job/5" || at != before.Revision+2 {
-		t.Errorf("the watch told %v up to %d, %v", events, at, err)
+	if events, at, err := w.Next(t.Context()); err != nil || len(events) != 1 || events[0].Key != "job/5" ||
+		at != before.Revision+2 {
+		t.Errorf("the watch returned %v up to %d, %v", events, at, err)
 	}
 	s.Close()
 	mustHave(t, open(t, dir), acknowledged)
 }
 
-// TestStuck: on a disk that takes for ever, callers are told so after their time, and what they leave behind has a
-// bound; when it goes on, so does everything, in one transaction for all that has gathered.
+// TestStuck: a write to the disk does not end. Callers get an error after their time-out, and the changes that wait
+// have a bound. When the disk works again, one transaction writes all changes that have gathered.
 func TestStuck(t *testing.T) {
 	s := open(t, t.TempDir())
 	value := make([]byte, store.MaxValue)
@@ -224,14 +226,14 @@ func TestStuck(t *testing.T) {
 		_, err := s.Put(ctx, alice, store.Request{Kind: store.Values, Key: "job", Value: value})
 		return err
 	}
-	stuck, err := s.file.db.Begin(true) // bbolt has one at a time
+	stuck, err := s.file.db.Begin(true) // bbolt allows one write transaction at a time
 	if err != nil {
 		t.Fatal(err)
 	}
 	before := stuck.ID()
 	for range 2 * maxWaiting / len(value) {
 		if err := put(100 * time.Microsecond); !errors.Is(err, store.ErrDown) {
-			t.Fatalf("the disk is stuck: %v", err)
+			t.Fatalf("Put while the disk is stuck: %v", err)
 		}
 	}
 	s.mu.Lock()
@@ -242,7 +244,7 @@ func TestStuck(t *testing.T) {
 	if err := stuck.Rollback(); err != nil {
 		t.Fatal(err)
 	}
-	for err := put(time.Minute); err != nil; err = put(time.Minute) { // until what waits is written
+	for err := put(time.Minute); err != nil; err = put(time.Minute) { // until the waiting changes are written
 		if !errors.Is(err, store.ErrDown) {
 			t.Fatal(err)
 		}
@@ -259,7 +261,7 @@ func TestStuck(t *testing.T) {
 	}
 }
 
-// transactions is how many there were in a file that is not open.
+// transactions returns the number of transactions in a file that is not open.
 func transactions(t *testing.T, dir string) (n uint64) {
 	t.Helper()
 	db, err := bbolt.Open(filepath.Join(dir, dbName), 0, &bbolt.Options{ReadOnly: true, Timeout: time.Second})
@@ -273,7 +275,7 @@ func transactions(t *testing.T, dir string) (n uint64) {
 	return n
 }
 
-// TestTogether: many changes that come while the disk is busy go to it in one transaction, and each is acknowledged.
+// TestTogether: one transaction writes all changes that arrive while the disk is busy, and each is acknowledged.
 func TestTogether(t *testing.T) {
 	dir := t.TempDir()
 	s := open(t, dir)
@@ -291,7 +293,7 @@ func TestTogether(t *testing.T) {
 			}
 		})
 	}
-	for decided := uint64(0); decided < n; runtime.Gosched() { // until all wait for the disk
+	for decided := uint64(0); decided < n; runtime.Gosched() { // until all changes wait for the disk
 		s.mu.Lock()
 		decided = s.table.Revision()
 		s.mu.Unlock()
@@ -303,10 +305,11 @@ func TestTogether(t *testing.T) {
 	if err := s.Close(); err != nil {
 		t.Error(err)
 	}
-	if took := transactions(t, dir) - before; took < 1 || took > 2 { // one may have begun before the others came
+	if took := transactions(t, dir) - before; took < 1 || took > 2 { // one transaction may have begun before the other changes arrived
 		t.Errorf("%d changes took %d transactions", n, took)
 	}
-	if list, err := open(t, dir).List(t.Context(), root, store.Names, "", "", 2*n); err != nil || len(list.Entries) != n {
+	if list, err := open(t, dir).List(t.Context(), root, store.Names, "", "", 2*n); err != nil ||
+		len(list.Entries) != n {
 		t.Errorf("%d entries, %v", len(list.Entries), err)
 	}
 }
@@ -319,7 +322,7 @@ func mustHave(t *testing.T, s *Store, want []string) {
 		got = append(got, list.Entries[i].Key)
 	}
 	if err != nil || !slices.Equal(got, want) {
-		t.Errorf("there is %v, want %v; %v", got, want, err)
+		t.Errorf("the store has %v, want %v; %v", got, want, err)
 	}
 }
 

@@ -13,10 +13,11 @@ import (
 // file. Numbers are in the machine's byte order.
 //
 //	page   id 8, flags 2, count 2, overflow 4 (pages that follow and belong to it); then elements
-//	meta   magic 4, version 4, page size 4, flags 4, root 8, sequence 8, freelist 8, pages 8, transaction 8, FNV-1a of all that 8
+//	meta   magic 4, version 4, page size 4, flags 4, root 8, sequence 8, freelist 8, pages 8, transaction 8,
+//	       FNV-1a of all that 8
 //	branch count times: offset from here 4, key's length 4, child 8
-//	leaf   count times: flags 4, offset from here 4, key's length 4, value's length 4; the value of a bucket begins with root 8 (0: a page
-//	       follows, within the value) and sequence 8
+//	leaf   count times: flags 4, offset from here 4, key's length 4, value's length 4; the value of a bucket begins
+//	       with root 8 (0: a page follows, within the value) and sequence 8
 const (
 	pageHead    = 16
 	elementSize = 16

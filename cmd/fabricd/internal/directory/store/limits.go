@@ -13,7 +13,7 @@ type Limits struct {
 	Total Usage
 }
 
-// Admit refuses more if a user, who has user now, or all users, who have total, would exceed the limits.
+// Admit refuses more if the user or all users would exceed the limits. user and total are their present usage.
 func (l Limits) Admit(who Caller, uid int, user, total, more Usage) error {
 	if !who.All {
 		if err := user.within(l.User, more, fmt.Sprintf("uid %d", uid)); err != nil {

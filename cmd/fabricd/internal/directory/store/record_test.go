@@ -15,7 +15,7 @@ func TestRecord(t *testing.T) {
 		b := AppendRecord(nil, &e)
 		got, err := ParseRecord(b)
 		if err != nil || !reflect.DeepEqual(got, e) {
-			t.Errorf("%+v came back as %+v, %v", e, got, err)
+			t.Errorf("%+v was parsed as %+v, %v", e, got, err)
 		}
 		for cut := range b {
 			if got, err := ParseRecord(b[:cut]); err == nil {

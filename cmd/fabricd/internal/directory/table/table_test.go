@@ -25,7 +25,7 @@ func name(key, value string, ttl time.Duration) store.Request {
 	return store.Request{Kind: store.Names, Key: key, Value: []byte(value), TTL: ttl}
 }
 
-// must puts what has to work.
+// must puts an entry, which must succeed.
 func must(t *testing.T, tab *Table, now time.Time, who store.Caller, r store.Request) store.Entry {
 	t.Helper()
 	e, _, err := tab.Put(now, who, r)
@@ -45,31 +45,31 @@ func TestOwner(t *testing.T) {
 		t.Errorf("bob deletes alice's name: %v", err)
 	}
 	if n := tab.DeletePrefix(start, bob, store.Names, ""); len(n) != 0 {
-		t.Errorf("bob deletes alice's names by prefix: %v", n)
+		t.Errorf("bob deleted alice's names by prefix: %v", n)
 	}
 	if e := must(t, tab, start, root, name("a", "3", 0)); e.UID != alice.UID {
-		t.Errorf("root's change took the name from its owner: %+v", e)
+		t.Errorf("root's change replaced the owner: %+v", e)
 	}
 	r := name("p", "secret", time.Minute)
 	r.Private = true
 	e := must(t, tab, start, alice, r)
 	if _, err := tab.Get(start, bob, store.Names, "p"); !errors.Is(err, store.ErrNotYours) {
-		t.Errorf("bob reads what is private: %v", err)
+		t.Errorf("bob reads alice's private value: %v", err)
 	}
 	if e, err := tab.Get(start, alice, store.Names, "p"); err != nil || string(e.Value) != "secret" {
-		t.Errorf("alice reads what is hers: %+v, %v", e, err)
+		t.Errorf("alice reads her own value: %+v, %v", e, err)
 	}
 	if e, err := tab.Get(start, bob, store.Names, "a"); err != nil || string(e.Value) != "3" {
-		t.Errorf("bob reads what is not private: %+v, %v", e, err)
+		t.Errorf("bob reads a value that is not private: %+v, %v", e, err)
 	}
 	if l := tab.List(start, bob, store.Names, "", "", 10); len(l.Entries) != 1 {
-		t.Errorf("bob lists what is private: %+v", l)
+		t.Errorf("bob lists a private value: %+v", l)
 	}
 	if _, err := tab.Renew(start, bob, e.Lease); !errors.Is(err, store.ErrNotYours) {
 		t.Errorf("bob renews alice's lease: %v", err)
 	}
 	if _, _, err := tab.Put(start, bob, store.Request{Kind: store.Names, Key: "b", Lease: e.Lease}); !errors.Is(err, store.ErrNotYours) {
-		t.Errorf("bob hangs his name on alice's lease: %v", err)
+		t.Errorf("bob puts a name on alice's lease: %v", err)
 	}
 }
 
@@ -84,25 +84,25 @@ func TestLease(t *testing.T) {
 		t.Errorf("a renewed lease ended: %v", got)
 	}
 	if _, err := tab.Get(start.Add(19*time.Second), alice, store.Names, "a"); !errors.Is(err, store.ErrNotFound) {
-		t.Errorf("a name whose lease is over is still there: %v", err)
+		t.Errorf("Get of a name whose lease ended: %v", err)
 	}
 	if _, err := tab.Renew(start.Add(19*time.Second), alice, e.Lease); !errors.Is(err, store.ErrNotFound) {
-		t.Errorf("a lease that is over is renewed: %v", err)
+		t.Errorf("Renew of an ended lease: %v", err)
 	}
 	if got := tab.Expire(start.Add(19*time.Second), 10); len(got) != 2 || got[0].Type != store.Expired {
 		t.Errorf("expired: %+v", got)
 	}
 	if tab.Usage() != (store.Usage{}) || !tab.Next().IsZero() || len(tab.users) != 0 {
-		t.Errorf("left: %+v, next %v", tab.Usage(), tab.Next())
+		t.Errorf("left over: %+v, next %v", tab.Usage(), tab.Next())
 	}
-	// A name put again has the new lease; the old one, which held nothing else, is no more.
+	// A second put of a name gives it the new lease. The old lease, which held no other name, ends.
 	e = must(t, tab, start, alice, name("a", "1", 10*time.Second))
 	must(t, tab, start, alice, name("a", "2", time.Hour))
 	if got := tab.Expire(start.Add(time.Minute), 10); len(got) != 0 {
-		t.Errorf("the old lease took the name with it: %v", got)
+		t.Errorf("the end of the old lease removed the name: %v", got)
 	}
 	if _, err := tab.Renew(start, alice, e.Lease); !errors.Is(err, store.ErrNotFound) {
-		t.Errorf("an empty lease lives: %v", err)
+		t.Errorf("Renew of an empty lease: %v", err)
 	}
 	tab.Restart(start.Add(2*time.Hour), time.Minute)
 	if want := start.Add(3 * time.Hour); !tab.Next().Equal(want) {
@@ -110,34 +110,37 @@ func TestLease(t *testing.T) {
 	}
 }
 
-// TestLeases: a lease that is renewed makes room for those that end before it now, and every entry shows how long
-// its lease is and when it ends.
+// TestLeases: a renewed lease moves behind those that now end earlier. Every entry shows the length and the end of
+// its lease.
 func TestLeases(t *testing.T) {
 	tab := New(store.Limits{})
 	long := must(t, tab, start, alice, name("long", "1", 5*time.Second))
 	short := must(t, tab, start, alice, name("short", "1", 6*time.Second))
 	with := must(t, tab, start, alice, store.Request{Kind: store.Names, Key: "with", Lease: short.Lease})
 	if with.TTL != 6*time.Second || !with.Expires.Equal(start.Add(6*time.Second)) {
-		t.Errorf("on another's lease: %+v", with)
+		t.Errorf("an entry on another entry's lease: %+v", with)
 	}
 	if long.Revision != 1 || short.Revision != 2 || with.Revision != 3 || tab.Revision() != 3 {
-		t.Errorf("revisions %d, %d, %d; the table's is %d", long.Revision, short.Revision, with.Revision, tab.Revision())
+		t.Errorf("revisions %d, %d, %d; the table's is %d",
+			long.Revision, short.Revision, with.Revision, tab.Revision())
 	}
-	if at, err := tab.Renew(start.Add(4*time.Second), alice, long.Lease); err != nil || !at.Equal(start.Add(9*time.Second)) {
+	if at, err := tab.Renew(start.Add(4*time.Second), alice, long.Lease); err != nil ||
+		!at.Equal(start.Add(9*time.Second)) {
 		t.Errorf("renewed until %v, %v", at, err)
 	}
 	if want := start.Add(6 * time.Second); !tab.Next().Equal(want) {
 		t.Errorf("the next lease ends at %v, want %v", tab.Next(), want)
 	}
 	if got := tab.Expire(start.Add(7*time.Second), 10); len(got) != 2 || tab.Usage().Entries != 1 {
-		t.Errorf("expired beside a lease that was renewed: %+v", got)
+		t.Errorf("expired after the renewal of another lease: %+v", got)
 	}
-	if e, err := tab.Get(start.Add(8*time.Second), bob, store.Names, "long"); err != nil || !e.Expires.Equal(start.Add(9*time.Second)) {
+	if e, err := tab.Get(start.Add(8*time.Second), bob, store.Names, "long"); err != nil ||
+		!e.Expires.Equal(start.Add(9*time.Second)) {
 		t.Errorf("%+v, %v", e, err)
 	}
 }
 
-// TestDeletePrefix takes what is the caller's and begins so, in the right table, and says what that was.
+// TestDeletePrefix deletes the caller's entries with a prefix, in the right table, and returns them.
 func TestDeletePrefix(t *testing.T) {
 	tab := New(store.Limits{})
 	for _, key := range []string{"job/1", "job/2", "job", "jobs", "k"} {
@@ -146,7 +149,8 @@ func TestDeletePrefix(t *testing.T) {
 	must(t, tab, start, bob, name("job/3", "1", 0))
 	must(t, tab, start, alice, store.Request{Kind: store.Values, Key: "job/1"})
 	events := tab.DeletePrefix(start, alice, store.Names, "job/")
-	if len(events) != 2 || events[0].Key != "job/1" || events[1].Key != "job/2" || events[1].Type != store.Deleted || events[1].Revision != tab.Revision() {
+	if len(events) != 2 || events[0].Key != "job/1" || events[1].Key != "job/2" || events[1].Type != store.Deleted ||
+		events[1].Revision != tab.Revision() {
 		t.Errorf("deleted: %+v", events)
 	}
 	var left []string
@@ -154,7 +158,7 @@ func TestDeletePrefix(t *testing.T) {
 		left = append(left, e.Key)
 	}
 	if want := []string{"job", "job/3", "jobs", "k", "job/1"}; !slices.Equal(left, want) {
-		t.Errorf("left are %v, want %v", left, want)
+		t.Errorf("the table has %v, want %v", left, want)
 	}
 }
 
@@ -167,20 +171,20 @@ func TestQuota(t *testing.T) {
 		}
 	}
 	if _, _, err := tab.Put(start, alice, store.Request{Kind: store.Values, Key: "a0", Value: make([]byte, 1)}); !errors.Is(err, store.ErrQuota) {
-		t.Errorf("values have another quota: %v", err)
+		t.Errorf("Put of a value beyond the quota: %v", err)
 	}
-	must(t, tab, start, alice, name("a0", strings.Repeat("x", 100), 0)) // replaced, not added
+	must(t, tab, start, alice, name("a0", strings.Repeat("x", 100), 0)) // the entry is replaced, not added
 	if _, _, err := tab.Put(start, alice, name("a0", strings.Repeat("x", 1<<20), 0)); !errors.Is(err, store.ErrQuota) {
-		t.Errorf("more than a megabyte: %v", err)
+		t.Errorf("an entry of more than a megabyte: %v", err)
 	}
 	must(t, tab, start, bob, name("b", "1", 0))
 	must(t, tab, start, root, name("r", "1", 0))
 	if _, _, err := tab.Put(start, root, name("r2", "1", 0)); !errors.Is(err, store.ErrQuota) {
-		t.Errorf("root beyond what the directory may have: %v", err)
+		t.Errorf("Put by root beyond the directory's limit: %v", err)
 	}
 }
 
-// TestList pages through what there is.
+// TestList lists the entries in pages.
 func TestList(t *testing.T) {
 	tab := New(store.Limits{})
 	var want []string
@@ -211,8 +215,8 @@ func TestList(t *testing.T) {
 	}
 }
 
-// TestReplay: a table built from another's changes, from any snapshot on, is the same, also when changes were taken
-// back.
+// TestReplay: a table that is built from another table's changes, from any snapshot on, is equal to it, also after
+// changes were taken back.
 func TestReplay(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		tab, now := New(store.Limits{User: store.Usage{Entries: 6}}), start
@@ -266,7 +270,7 @@ func TestReplay(t *testing.T) {
 				for _, e := range snapshot {
 					again.Apply(now, store.Event{Type: store.Put, Entry: *e})
 				}
-				for _, ev := range log[max(0, cut-min(cut, 3)):] { // a log may repeat what the snapshot has
+				for _, ev := range log[max(0, cut-min(cut, 3)):] { // a log may repeat changes that are in the snapshot
 					b := store.AppendRecord(nil, &ev)
 					ev, err := store.ParseRecord(b)
 					if err != nil {

@@ -72,7 +72,8 @@ func within(t testing.TB, f *Fabric, node string, work func() error) {
 	}
 }
 
-// socket opens a UDP socket in a node, with buffers larger than users may have and the kernel's stamps on what comes.
+// socket opens a UDP socket in a node. Its buffers are larger than users may have, and the kernel adds time stamps
+// to received datagrams.
 func socket(t testing.TB, f *Fabric, node string) (c *net.UDPConn) {
 	t.Helper()
 	within(t, f, node, func() (err error) {
@@ -96,13 +97,13 @@ func option(c *net.UDPConn, name, value int) error {
 	return errors.Join(raw.Control(func(fd uintptr) { inner = unix.SetsockoptInt(int(fd), unix.SOL_SOCKET, name, value) }), inner)
 }
 
-// addressOf is where a socket in a node is reached.
+// addressOf returns the address of a socket in a node.
 func addressOf(f *Fabric, node string, c *net.UDPConn) netip.AddrPort {
 	n := &f.top.Nodes[f.top.Node(node)]
 	return netip.AddrPortFrom(n.Interfaces[0].Addresses[0].Addr(), uint16(c.LocalAddr().(*net.UDPAddr).Port))
 }
 
-// change sets faults of both directions.
+// change sets the faults of both directions.
 func change(t testing.TB, f *Fabric, id string, faults link.Faults) {
 	t.Helper()
 	if err := f.Change(id, topology.Both, nil, func(link.Faults) (link.Faults, error) { return faults, faults.Check() }); err != nil {
@@ -110,13 +111,13 @@ func change(t testing.TB, f *Fabric, id string, faults link.Faults) {
 	}
 }
 
-// find returns a link's state.
+// find returns the state of a link.
 func find(f *Fabric, id string) api.Link {
 	e := f.State()
 	return e.Links[slices.IndexFunc(e.Links, func(l api.Link) bool { return l.ID == id })]
 }
 
-// answer makes a node send back all datagrams until its socket is closed.
+// answer sends all datagrams back until the socket is closed.
 func answer(c *net.UDPConn) {
 	b := make([]byte, 2048)
 	for {
@@ -128,7 +129,7 @@ func answer(c *net.UDPConn) {
 	}
 }
 
-// echoes has n datagrams come back.
+// echoes sends n datagrams, and waits for the answer to each.
 func echoes(t *testing.T, c *net.UDPConn, to netip.AddrPort, n int) {
 	t.Helper()
 	b := make([]byte, 64)
@@ -143,8 +144,8 @@ func echoes(t *testing.T, c *net.UDPConn, to netip.AddrPort, n int) {
 	}
 }
 
-// receive waits for a datagram until a time. at is when the kernel had it, which is when the loop handed it over:
-// whether this test gets a processor does not count.
+// receive waits for a datagram until a time. at is the time at which the kernel received it, and thus the time at
+// which the loop delivered it. A wait of this test for a processor has no effect on it.
 func receive(c *net.UDPConn, b []byte, until time.Time) (n int, at time.Time, err error) {
 	var control [64]byte
 	_ = c.SetReadDeadline(until)
@@ -154,14 +155,14 @@ func receive(c *net.UDPConn, b []byte, until time.Time) (n int, at time.Time, er
 	}
 	messages, err := unix.ParseSocketControlMessage(control[:had])
 	if err != nil || len(messages) != 1 || messages[0].Header.Type != unix.SCM_TIMESTAMPNS {
-		return 0, at, fmt.Errorf("no stamp in %x, %v", control[:had], err)
+		return 0, at, fmt.Errorf("no time stamp in %x, %v", control[:had], err)
 	}
-	stamp := messages[0].Data // a struct timespec of a machine of 64 bits
+	stamp := messages[0].Data // a struct timespec of a 64-bit machine
 	return n, time.Unix(int64(binary.NativeEndian.Uint64(stamp)), int64(binary.NativeEndian.Uint64(stamp[8:]))), nil
 }
 
-// alarm is a plain timer, beside which the fabric's are judged. It waits as goroutines do for sockets; time.Sleep
-// has no finer turn than a millisecond.
+// alarm is a plain timer to compare the fabric's timers with. It waits like goroutines that wait for sockets. The
+// resolution of time.Sleep is a millisecond only.
 type alarm struct{ *os.File }
 
 func newAlarm(t *testing.T) alarm {
@@ -175,7 +176,7 @@ func newAlarm(t *testing.T) alarm {
 	return a
 }
 
-// sleep returns how long d took.
+// sleep waits for d, and returns how long that took.
 func (a alarm) sleep(t *testing.T, d time.Duration) time.Duration {
 	t.Helper()
 	begin := time.Now()
@@ -196,8 +197,8 @@ func (a alarm) sleep(t *testing.T, d time.Duration) time.Duration {
 	return time.Since(begin)
 }
 
-// transits are what n datagrams take, in order, each sent when the one before has come. While one is on its way a
-// plain timer waits for d: sleeps are what those waits take.
+// transits returns the times that n datagrams take, in order. Each is sent after the previous one has arrived.
+// While a datagram is on its way, a plain timer waits for d; sleeps are the lengths of these waits.
 func transits(t *testing.T, from, to *net.UDPConn, dest netip.AddrPort, n int, d time.Duration) (took, sleeps []time.Duration) {
 	t.Helper()
 	b, a := make([]byte, 64), newAlarm(t)
@@ -220,12 +221,12 @@ func transits(t *testing.T, from, to *net.UDPConn, dest netip.AddrPort, n int, d
 	return took, sleeps
 }
 
-// off is by how much got differs from want, as a share of it.
+// off returns the difference between got and want, as a fraction of want.
 func off(got, want float64) float64 { return math.Abs(got-want) / want }
 
-// TestDelayIsRight: the delay of a way is never less than what was asked for, and beside what the way takes without
-// any it is no more than 5 % longer than that, or than a plain timer of that length takes on this machine at the
-// same time.
+// TestDelayIsRight: a path's delay is never shorter than requested. Apart from the time that the path takes without
+// a delay, it is at most 5 % longer than the longer one of two times: the requested delay, and the time that a
+// plain timer for it takes on this machine at the same moment.
 func TestDelayIsRight(t *testing.T) {
 	f := open(t, "pair")
 	a, b := socket(t, f, "n1"), socket(t, f, "n2")
@@ -237,44 +238,45 @@ func TestDelayIsRight(t *testing.T) {
 		change(t, f, "n1-n2", link.Faults{})
 		const n = 41
 		took, _ := transits(t, way.from, way.to, way.dest, 100, 0)
-		bare := took[len(took)/10] // a tenth is below: the time without other load on the machine
+		bare := took[len(took)/10] // the lowest tenth: the time without other load on the machine
 		for _, d := range []time.Duration{500 * time.Microsecond, 2 * time.Millisecond, 10 * time.Millisecond} {
 			change(t, f, "n1-n2", link.Faults{Delay: d})
 			right := false
 			for try := 0; try < tries && !right; try++ {
 				took, sleeps := transits(t, way.from, way.to, way.dest, n, d)
 				low, slept := took[n/10]-bare, sleeps[n/10]
-				t.Logf("%s with a delay of %v: the least is %v, a tenth below %v + %v; a plain timer %v", way.name, d, took[0], bare, low, slept)
+				t.Logf("%s with a delay of %v: the shortest is %v, the lowest tenth %v + %v; a plain timer takes %v",
+					way.name, d, took[0], bare, low, slept)
 				if took[0] < d {
-					t.Fatalf("%s with a delay of %v: after %v", way.name, d, took[0])
+					t.Fatalf("%s with a delay of %v: a datagram arrived after %v", way.name, d, took[0])
 				}
 				right = float64(low) < 1.05*float64(max(d, slept))
 			}
 			if !right {
-				t.Errorf("%s with a delay of %v: it is longer", way.name, d)
+				t.Errorf("%s with a delay of %v: the delay is longer than that of a plain timer", way.name, d)
 			}
 		}
 	}
 }
 
-// tries is how often something is measured that others on the machine can disturb.
+// tries is the number of attempts of measurements that other load on the machine can disturb.
 const tries = 5
 
-// blast sends n datagrams of size bytes, numbered from first on, in groups of many about a millisecond apart: who
-// is late does not make up for it.
+// blast sends n datagrams of size bytes, numbered from first on, in groups of many that are about a millisecond
+// apart. It does not make up for delays.
 func blast(c *net.UDPConn, to netip.AddrPort, first, n, size, many int) {
 	b := make([]byte, size)
 	for i := range n {
 		binary.BigEndian.PutUint32(b, uint32(first+i))
-		_, _ = c.WriteToUDPAddrPort(b, to) // what is not sent does not arrive
+		_, _ = c.WriteToUDPAddrPort(b, to) // a datagram that could not be sent does not arrive
 		if i%many == many-1 {
 			time.Sleep(time.Millisecond)
 		}
 	}
 }
 
-// numbers are the first numbers of the datagrams that come until none does for a while, with the times at which the
-// kernel had the first and the last.
+// numbers returns the first numbers of the received datagrams, until none arrives for a while, and the times at
+// which the kernel received the first and the last one.
 func numbers(t testing.TB, c *net.UDPConn, quiet time.Duration) (got []uint32, first, last time.Time) {
 	t.Helper()
 	b := make([]byte, 65536)
@@ -295,7 +297,7 @@ func numbers(t testing.TB, c *net.UDPConn, quiet time.Duration) (got []uint32, f
 	}
 }
 
-// untilEntered waits until n frames more than before have come to a link, or found no room.
+// untilEntered waits until n more frames than before have entered a link or were dropped there.
 func untilEntered(t *testing.T, f *Fabric, id string, before api.LinkStats, n int) (after api.LinkStats) {
 	t.Helper()
 	wait.Until(t, fmt.Sprintf("%d frames have entered %s", n, id), func() bool {
@@ -305,8 +307,8 @@ func untilEntered(t *testing.T, f *Fabric, id string, before api.LinkStats, n in
 	return after
 }
 
-// TestLossIsRight: of what enters a link as much is lost as was asked for, within 5 %, and everything else arrives.
-// Some frames are the kernels' own.
+// TestLossIsRight: a link loses the requested part of the frames that enter it, within 5 %, and all others arrive.
+// The kernels send some frames by themselves.
 func TestLossIsRight(t *testing.T) {
 	const n, own = 60000, 8
 	f := open(t, "pair")
@@ -320,44 +322,45 @@ func TestLossIsRight(t *testing.T) {
 		after := untilEntered(t, f, "n1-n2", before, n)
 		got, _, _ := numbers(t, b, 200*time.Millisecond)
 		entered, lost, overrun := int(after.Frames-before.Frames), int(after.Lost-before.Lost), int(after.Dropped-before.Dropped)
-		t.Logf("loss %v: %d of %d, and %d that the interface had no room for", loss, lost, entered, overrun)
+		t.Logf("loss %v: %d of %d, and %d dropped for lack of room in the interface", loss, lost, entered, overrun)
 		if off(float64(lost), loss*float64(entered)) > 0.05 || entered < n/2 {
 			t.Errorf("loss %v: %d of %d frames were lost", loss, lost, entered)
 		}
-		if missing := entered - lost - len(got); missing < 0 || missing > own || entered+overrun < n || entered+overrun > n+own {
+		if missing := entered - lost - len(got); missing < 0 || missing > own || entered+overrun < n ||
+			entered+overrun > n+own {
 			t.Errorf("loss %v: %d frames entered and %d arrived of %d sent; %+v", loss, entered, len(got), n, after)
 		}
 		first += n
 	}
 }
 
-// TestRateIsRight: a line empties its queue with as many bits a second as asked for, within 5 %. All of them wait
-// before the first may enter, so that it does not depend on who sends.
+// TestRateIsRight: a line empties its queue at the requested bit rate, within 5 %. All frames wait before the first
+// may enter, so that the result does not depend on the sender.
 func TestRateIsRight(t *testing.T) {
 	f := open(t, "pair")
 	a, b := socket(t, f, "n1"), socket(t, f, "n2")
 	to := addressOf(f, "n2", b)
 	const size, n = 1000, 3000
 	for _, rate := range []float64{80e6, 400e6} {
-		change(t, f, "n1-n2", link.Faults{Rate: rate, Queue: n + 10}) // some frames are the kernels' own
+		change(t, f, "n1-n2", link.Faults{Rate: rate, Queue: n + 10}) // the kernels send some frames by themselves
 		is, right := 0.0, false
 		for try := 0; try < tries && !right; try++ {
-			f.mu.Lock() // the loop stands still
+			f.mu.Lock() // the loop waits
 			blast(a, to, 0, n, size, n)
 			f.mu.Unlock()
 			got, first, last := numbers(t, b, 200*time.Millisecond)
 			is = float64(len(got)-1) * (size + 42) * 8 / last.Sub(first).Seconds()
 			right = off(is, rate) < 0.05 && len(got) == n
-			t.Logf("rate %v: %.4g, of %d datagrams", rate, is, len(got))
+			t.Logf("rate %v: %.4g bit/s arrive, in %d datagrams", rate, is, len(got))
 		}
 		if !right {
-			t.Errorf("rate %v: %.4g bit/s arrive", rate, is)
+			t.Errorf("rate %v: %.4g bit/s arrive, or datagrams are missing", rate, is)
 		}
 	}
 }
 
-// TestSameSeed: the same seed loses the same datagrams, for any other traffic of the kernels; another seed loses
-// others.
+// TestSameSeed: the same seed loses the same datagrams, even if the kernels send other frames of their own. Another
+// seed loses other datagrams.
 func TestSameSeed(t *testing.T) {
 	fate := func(seed int) []uint32 {
 		f := open(t, fmt.Sprintf("seed: %d\nnodes: [n1, n2]\nswitches: [s]\nlinks: [{between: [n1, s], loss: 10%%}, {between: [s, n2], dup: 5%%, burst: 1%%/20%%}]", seed))
@@ -366,7 +369,7 @@ func TestSameSeed(t *testing.T) {
 		after := untilEntered(t, f, "n1-s", api.LinkStats{}, 5000)
 		got, _, _ := numbers(t, b, 200*time.Millisecond)
 		if n := after.Dropped; n > 0 {
-			t.Fatalf("%d of 5000 frames found no room in an interface with room for %d", n, ringFrames)
+			t.Fatalf("%d of 5000 frames were dropped by an interface with room for %d", n, ringFrames)
 		}
 		return got
 	}
@@ -375,12 +378,12 @@ func TestSameSeed(t *testing.T) {
 		t.Errorf("the same seed: %d and %d arrived", len(one), len(again))
 	}
 	if slices.Equal(one, other) {
-		t.Error("another seed did the same")
+		t.Error("another seed lost the same datagrams")
 	}
 }
 
-// TestProcessStays: no thread that stays in a node is the process' first, by whose namespace others take the
-// process for one of the node's.
+// TestProcessStays: a thread that stays in a node is never the first thread of the process. Other programs take the
+// namespace of the first thread for that of the process.
 func TestProcessStays(t *testing.T) {
 	const own = "/proc/self/ns/net"
 	before, err := os.Readlink(own)
@@ -391,13 +394,13 @@ func TestProcessStays(t *testing.T) {
 		f := open(t, "pair")
 		within(t, f, "n1", func() error { return nil })
 		if now, err := os.Readlink(own); err != nil || now != before {
-			t.Fatalf("the process was in %s and is in %s, %v", before, now, err)
+			t.Fatalf("the process' namespace was %s and is %s, %v", before, now, err)
 		}
 	}
 }
 
-// TestRemoved: a program that removes its node's interface costs the fabric one line in the log; the other nodes go
-// on, and the loop sleeps when they do.
+// TestRemoved: a program removes its node's interface. The fabric logs one warning, the other nodes continue, and
+// the loop sleeps when they are idle.
 func TestRemoved(t *testing.T) {
 	f := open(t, "star")
 	f.mu.Lock()
@@ -416,7 +419,7 @@ func TestRemoved(t *testing.T) {
 	}
 	from, to := socket(t, f, "n2"), socket(t, f, "n3")
 	go answer(to)
-	echoes(t, from, addressOf(f, "n3", to), 100) // each is two turns of the loop or more
+	echoes(t, from, addressOf(f, "n3", to), 100) // each takes two passes of the loop or more
 	if n := len(warnings); n > 0 {
 		t.Errorf("%d more warnings", n)
 	}
@@ -433,10 +436,10 @@ func (l lines) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// TestNothingLeft: a fabric that was closed leaves no descriptor and no goroutine.
+// TestNothingLeft: a closed fabric leaves no descriptor and no goroutine.
 func TestNothingLeft(t *testing.T) {
-	t.Run("first", func(t *testing.T) { open(t, "pair") }) // what the runtime opens once; closed now, for its loop opens what it waits with when it gets to run
-	time.Sleep(time.Millisecond)                           // with the first timer the runtime opens its poller
+	t.Run("first", func(t *testing.T) { open(t, "pair") }) // opens the descriptors that the runtime opens once
+	time.Sleep(time.Millisecond)                           // With the first timer the runtime opens its poller
 	files := func() int {
 		all, err := os.ReadDir("/proc/self/fd")
 		if err != nil {
@@ -463,7 +466,7 @@ func TestNothingLeft(t *testing.T) {
 		select {
 		case <-f.done:
 		default:
-			t.Error("the loop goes on")
+			t.Error("the loop still runs")
 		}
 	}
 	if after := files(); after > before {

@@ -16,7 +16,7 @@ import (
 	"gofabric/internal/mono"
 )
 
-// lab is a network without nodes' kernels.
+// lab is a network without kernels in its nodes.
 type lab struct {
 	*network
 	t   *testing.T
@@ -78,7 +78,7 @@ func (l *lab) put(from string, source, to [6]byte, flow int) {
 	l.send(face, f)
 }
 
-// say is put between two interfaces; it returns who received.
+// say sends a frame from one interface to another, and returns the frames that each interface received.
 func (l *lab) say(from, to string, flow int) map[string]int {
 	clear(l.got)
 	l.put(from, l.faces[l.face(from)].mac, l.faces[l.face(to)].mac, flow)
@@ -86,13 +86,13 @@ func (l *lab) say(from, to string, flow int) map[string]int {
 	return l.got
 }
 
-// rest lets everything happen.
+// rest executes all pending events.
 func (l *lab) rest() {
 	for l.deadline() != mono.Never {
 		l.advance(l.deadline())
 	}
 	if out := l.top.Nodes; len(out) > 0 && l.pool.left+len(l.pool.free) != maxMemory/l.pool.size {
-		l.t.Errorf("%d frames are nowhere", maxMemory/l.pool.size-l.pool.left-len(l.pool.free))
+		l.t.Errorf("%d frames are neither delivered nor free", maxMemory/l.pool.size-l.pool.left-len(l.pool.free))
 	}
 }
 
@@ -103,13 +103,13 @@ func (l *lab) want(what string, want map[string]int) {
 	}
 }
 
-// TestReach: in every ready topology every interface reaches every other of its segment, once, and no others; a
-// broadcast reaches all once.
+// TestReach: in every ready topology each interface reaches every other one of its segment once, and none outside.
+// A broadcast reaches all of them once.
 func TestReach(t *testing.T) {
 	for _, name := range topology.Names() {
 		t.Run(name, func(t *testing.T) {
 			l := newLab(t, name)
-			all := map[int]map[string]int{} // of a segment
+			all := map[int]map[string]int{} // of one segment
 			segment := func(i int) int { return l.top.Nodes[l.faces[i].node].Interfaces[l.faces[i].index].Segment }
 			for i := range l.faces {
 				if all[segment(i)] == nil {
@@ -135,7 +135,8 @@ func TestReach(t *testing.T) {
 	}
 }
 
-// TestSpines: flows are shared out over paths of equal cost, each stays on one, and a spine that is cut off is avoided.
+// TestSpines: flows are distributed over paths of equal cost, and each flow uses one path. A spine without a link
+// to the far leaf is not used.
 func TestSpines(t *testing.T) {
 	l := newLab(t, "leaf-spine")
 	used := func(id string) uint64 { return l.pipes[2*l.top.Link(id)].link.Stats(l.now).Frames }
@@ -147,19 +148,19 @@ func TestSpines(t *testing.T) {
 	}
 	one, two := used("leaf1-spine1"), used("leaf1-spine2")
 	if one+two != 300 || one%3 != 0 || one < 90 || two < 90 {
-		t.Errorf("%d frames by one spine and %d by the other", one, two)
+		t.Errorf("%d frames passed through one spine and %d through the other", one, two)
 	}
-	down := l.top.Link("leaf3-spine1") // at the far leaf
+	down := l.top.Link("leaf3-spine1") // a link of the far leaf
 	for _, p := range l.directions(down, topology.Both) {
 		p.link.SetDown(true)
 	}
 	l.route()
 	for flow := range 100 {
 		l.say("n1/eth0", "n6/eth0", flow)
-		l.want("a flow around", map[string]int{"n6/eth0": 1})
+		l.want("a flow around the link that is down", map[string]int{"n6/eth0": 1})
 	}
 	if used("leaf1-spine1") != one || used("leaf1-spine2") != two+100 {
-		t.Error("the spine without a way on was used")
+		t.Error("a spine without a path to the destination was used")
 	}
 	clear(l.got)
 	l.put("n1/eth0", macOf(0), everyone, 0)
@@ -173,11 +174,11 @@ func TestSpines(t *testing.T) {
 	}
 	l.route()
 	if l.say("n1/eth0", "n6/eth0", 1); len(l.got) != 0 || l.switches[0].lost != 1 {
-		t.Errorf("no way is left, but %v received, %d lost", l.got, l.switches[0].lost)
+		t.Errorf("without a path: %v received, %d lost", l.got, l.switches[0].lost)
 	}
 }
 
-// TestWays: only shortest ways are used, and of two cables between the same switches only one that is up.
+// TestWays: switches use shortest paths only, and of two cables between the same switches only those that are up.
 func TestWays(t *testing.T) {
 	l := newLab(t, "nodes: [a, b]\nswitches: [s1, s2, s3]\nlinks: [{between: [a, s1]}, {between: [b, s3]}, {between: [s1, s2]}, {between: [s2, s3]}, {between: [s1, s3]}, {between: [s1, s3]}]")
 	used := func(id string) uint64 { return l.pipes[2*l.top.Link(id)].link.Stats(l.now).Frames }
@@ -185,7 +186,8 @@ func TestWays(t *testing.T) {
 		l.say("a/eth0", "b/eth0", flow)
 	}
 	if used("s1-s2") != 0 || used("s1-s3") < 30 || used("s1-s3-2") < 30 {
-		t.Errorf("%d frames took the long way, %d and %d the short ones", used("s1-s2"), used("s1-s3"), used("s1-s3-2"))
+		t.Errorf("%d frames took the long path, %d and %d the short ones",
+			used("s1-s2"), used("s1-s3"), used("s1-s3-2"))
 	}
 	before := used("s1-s3")
 	for _, p := range l.directions(l.top.Link("s1-s3"), topology.Both) {
@@ -197,11 +199,12 @@ func TestWays(t *testing.T) {
 		l.want("around a cable that is down", map[string]int{"b/eth0": 1})
 	}
 	if used("s1-s3") != before || used("s1-s2") != 0 {
-		t.Error("a cable that is down was used, or the long way")
+		t.Error("a cable that is down was used, or the long path")
 	}
 }
 
-// TestLearn: a station behind a node is flooded to, and found when it has spoken; what a switch learns is bounded.
+// TestLearn: a switch floods frames to an unknown station behind a node, and forwards them after the station has
+// sent a frame. The table of a switch is bounded.
 func TestLearn(t *testing.T) {
 	l := newLab(t, "dumbbell")
 	guest := [6]byte{0x02, 1, 2, 3, 4, 5}
@@ -228,22 +231,22 @@ func TestLearn(t *testing.T) {
 	}
 	for _, odd := range [][6]byte{{}, macOf(500)} {
 		l.put("n1/eth0", odd, odd, 0)
-		l.rest() // goes somewhere, or nowhere, once
+		l.rest() // the frame is delivered at most once
 	}
 }
 
-// TestLearnAnew: where a station is, switches learn on the tree only, and forget when the tree changes.
+// TestLearnAnew: switches learn stations on the spanning tree only, and forget them when the tree changes.
 func TestLearnAnew(t *testing.T) {
 	l := newLab(t, "nodes: [a, b]\nswitches: [s1, s2]\nlinks: [{between: [a, s1]}, {between: [b, s2]}, {between: [s1, s2], id: one}, {between: [s1, s2], id: two}]")
 	guest := [6]byte{0x02, 1, 2, 3, 4, 5}
-	for flow := range 50 { // by either cable
+	for flow := range 50 { // flows use both cables
 		l.put("b/eth0", guest, macOf(0), flow)
 		l.rest()
 		if p := l.switches[0].learned[guest]; p != nil && !p.tree {
-			t.Fatal("a station was learned beside the tree")
+			t.Fatal("a station was learned on a cable outside the tree")
 		}
 	}
-	only := func(id string) { // one of the two cables is plugged in
+	only := func(id string) { // only one of the two cables is up
 		for _, each := range []string{"one", "two"} {
 			for _, p := range l.directions(l.top.Link(each), topology.Both) {
 				p.link.SetDown(each != id)
@@ -261,12 +264,13 @@ func TestLearnAnew(t *testing.T) {
 	only("one")
 	l.put("b/eth0", guest, everyone, 0)
 	l.rest()
-	reach("by the cable on which it spoke")
+	reach("through the cable on which it sent")
 	only("two")
-	reach("by another cable")
+	reach("through the other cable")
 }
 
-// TestPartition: groups do not reach each other, nodes in no group are in one more, and broadcasts stop too.
+// TestPartition: groups do not reach each other. Nodes outside all groups form one more group. Broadcasts stay
+// inside, too.
 func TestPartition(t *testing.T) {
 	l := newLab(t, "star")
 	l.part([][]string{{"n1", "n2"}, {"n3"}})
@@ -290,15 +294,15 @@ func TestPartition(t *testing.T) {
 		cut += p.link.Stats(l.now).Cut
 	}
 	if cut != 10+2 {
-		t.Errorf("%d frames were cut", cut)
+		t.Errorf("%d frames were cut, want 12", cut)
 	}
 	l.part(nil)
 	if len(l.say("n1/eth0", "n3/eth0", 0)) != 1 {
-		t.Error("not reached though the partition has ended")
+		t.Error("the node is not reached though the partition has ended")
 	}
 }
 
-// TestTime: delays of a path add up, a slow line spreads frames out, and memory is bounded.
+// TestTime: the delays of a path add up, a slow line spreads frames out, and the memory is bounded.
 func TestTime(t *testing.T) {
 	l := newLab(t, "nodes: [a, b]\nswitches: [s]\nlinks: [{between: [a, s], delay: 3ms}, {between: [s, b], delay: 4ms, rate: 8mbit, queue: 3}]")
 	var at []time.Duration
@@ -320,25 +324,25 @@ func TestTime(t *testing.T) {
 		l.put("a/eth0", macOf(0), macOf(1), 0)
 	}
 	if s := l.pipes[0].link.Stats(l.now); s.Dropped != 10 || l.way.Len() != room {
-		t.Errorf("%d are on the way, %+v", l.way.Len(), s)
+		t.Errorf("%d frames are in transit, %+v", l.way.Len(), s)
 	}
 	l.rest()
 }
 
-// TestFaster: what waits for a slow line is there soon when it becomes a fast one, in order, and other links'
-// frames as before.
+// TestFaster: frames that wait for a slow line arrive soon and in order when the line becomes fast. Frames on other
+// links are not affected.
 func TestFaster(t *testing.T) {
 	l := newLab(t, "nodes: [a, b, c]\nlinks: [{between: [a, b], rate: 8kbit}, {between: [a, c], delay: 5ms}]")
 	begin, last := l.now, -1
 	l.deliver = func(face int, b []byte) bool {
-		if face == 3 { // c's
+		if face == 3 { // the interface of c
 			if after := l.now.Sub(begin); after != 5*time.Millisecond {
 				t.Errorf("a frame on another link after %v", after)
 			}
 			return true
 		}
 		if flow := int(binary.BigEndian.Uint16(b[34:])); flow != last+1 || l.now.Sub(begin) > time.Second {
-			t.Errorf("%d after %d and %v", flow, last, l.now.Sub(begin))
+			t.Errorf("frame %d arrived after frame %d and %v", flow, last, l.now.Sub(begin))
 		} else {
 			last = flow
 		}
@@ -353,17 +357,17 @@ func TestFaster(t *testing.T) {
 	l.change(l.now, l.pipes[0], f)
 	l.rest()
 	if last != 499 {
-		t.Errorf("the last was %d", last)
+		t.Errorf("the last frame was %d, want 499", last)
 	}
 }
 
-// TestTurn: frames that arrive at the same time arrive in the order in which they were sent.
+// TestTurn: frames with the same arrival time arrive in the order in which they were sent.
 func TestTurn(t *testing.T) {
 	l := newLab(t, "nodes: [a, b]\nlinks: [{between: [a, b], delay: 1ms}]")
 	last := -1
 	l.deliver = func(_ int, b []byte) bool {
 		if flow := int(binary.BigEndian.Uint16(b[34:])); flow != last+1 {
-			t.Errorf("%d came after %d", flow, last)
+			t.Errorf("frame %d arrived after frame %d", flow, last)
 		} else {
 			last = flow
 		}
@@ -374,30 +378,31 @@ func TestTurn(t *testing.T) {
 	}
 	l.rest()
 	if last != 999 {
-		t.Errorf("the last was %d", last)
+		t.Errorf("the last frame was %d", last)
 	}
 }
 
-// TestHeldTwice: a frame that one link let go because nothing overtook it, and that the next link holds back, is
-// let go there too.
+// TestHeldTwice: one link releases a frame that it held back, because no other frame overtook it. The next link
+// holds it back again, and releases it, too.
 func TestHeldTwice(t *testing.T) {
 	l := newLab(t, "nodes: [a, b]\nswitches: [s]\nlinks: [{between: [a, s], reorder: 1}, {between: [s, b], reorder: 1}]")
 	l.say("a/eth0", "b/eth0", 0)
-	l.want("a frame alone on links that hold all back", map[string]int{"b/eth0": 1})
+	l.want("a single frame on links that hold all frames back", map[string]int{"b/eth0": 1})
 	if held := l.now.Sub(1); held != 2*time.Millisecond {
-		t.Errorf("it took %v", held)
+		t.Errorf("the frame took %v", held)
 	}
 }
 
-// TestFullMemory: a frame for which there is no room counts as dropped, and one that does not come does not.
+// TestFullMemory: without room in memory a received frame counts as dropped. If no frame was received, none is
+// counted.
 func TestFullMemory(t *testing.T) {
 	l := newLab(t, "pair")
 	l.pool.left = 0
 	if f := l.room(0); f != nil {
-		t.Fatal("room beyond the bound")
+		t.Fatal("room returned a frame beyond the limit")
 	}
 	if s := l.pipes[0].link.Stats(l.now); s.Dropped != 0 {
-		t.Errorf("%d frames were dropped before one came", s.Dropped)
+		t.Errorf("%d frames were dropped before one was received", s.Dropped)
 	}
 }
 
@@ -406,7 +411,7 @@ type reel struct{ bytes.Buffer }
 
 func (*reel) Close() error { return nil }
 
-// TestFilm: a capture has what enters a link, or what comes out of it, from both sides.
+// TestFilm: a capture has the frames that enter a link, or those that leave it, in both directions.
 func TestFilm(t *testing.T) {
 	for _, c := range []struct {
 		point string
@@ -434,12 +439,12 @@ func TestFilm(t *testing.T) {
 			}
 		}
 		if damaged, _ := r.Undecodable(); n+damaged != c.want || err != io.EOF {
-			t.Errorf("%s: %d frames and %d damaged ones, want %d; %v", c.point, n, damaged, c.want, err)
+			t.Errorf("%s: %d frames, %d of them damaged, want %d; %v", c.point, n, damaged, c.want, err)
 		}
 	}
 }
 
-// TestRunts: frames too short for Ethernet do no harm.
+// TestRunts: frames that are too short for Ethernet do no harm.
 func TestRunts(t *testing.T) {
 	for _, name := range []string{"pair", "star"} {
 		l := newLab(t, name)

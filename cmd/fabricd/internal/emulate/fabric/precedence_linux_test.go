@@ -12,7 +12,7 @@ import (
 	"gofabric/test/wait"
 )
 
-// first counts the threads of this process that go before others.
+// first counts the threads of this process that have real-time priority.
 func first(t *testing.T) (n int) {
 	t.Helper()
 	tasks, err := filepath.Glob("/proc/self/task/*")
@@ -32,19 +32,20 @@ func first(t *testing.T) (n int) {
 	return n
 }
 
-// TestFirst: one thread goes first, the one that moves frames, and it ends with the fabric rather than serve others.
+// TestFirst: only the thread that moves frames has real-time priority, and it ends with the fabric instead of
+// running other goroutines.
 func TestFirst(t *testing.T) {
-	need.Root(t, "to go before other programs")
+	need.Root(t, "real-time priority")
 	if err := onThread(becomeFirst); err != nil {
 		if os.IsPermission(err) {
-			t.Skip("this system gives no thread real-time priority: ", err) // a container's, or CONFIG_RT_GROUP_SCHED without a share
+			t.Skip("this system gives no thread real-time priority: ", err) // in a container, or with CONFIG_RT_GROUP_SCHED and no share
 		}
 		t.Fatal(err)
 	}
-	wait.Until(t, "the thread that asked has ended", func() bool { return first(t) == 0 })
+	wait.Until(t, "the thread of the attempt ends", func() bool { return first(t) == 0 })
 	t.Run("open", func(t *testing.T) {
 		open(t, "pair")
-		wait.Until(t, "one thread goes first", func() bool { return first(t) == 1 })
+		wait.Until(t, "one thread has real-time priority", func() bool { return first(t) == 1 })
 	})
-	wait.Until(t, "it has ended", func() bool { return first(t) == 0 })
+	wait.Until(t, "the thread of the fabric ends", func() bool { return first(t) == 0 })
 }

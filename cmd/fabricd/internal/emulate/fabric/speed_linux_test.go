@@ -11,9 +11,9 @@ import (
 	"gofabric/cmd/fabricd/internal/emulate/link"
 )
 
-// BenchmarkSwitch is how much goes through one switch: datagrams from one node to another as fast as the sender
-// can, those that arrive counted. The sender has its kernel cut large writes into datagrams (UDP_SEGMENT), so that
-// it leaves the machine to the fabric; b.N counts them.
+// BenchmarkSwitch measures the throughput of one switch. One node sends datagrams to another as fast as it can, and
+// b.N counts those that arrive. The sender has its kernel cut large writes into datagrams (UDP_SEGMENT), which
+// leaves more processor time to the fabric.
 func BenchmarkSwitch(b *testing.B) {
 	for _, c := range []struct {
 		name   string
@@ -37,7 +37,7 @@ func BenchmarkSwitch(b *testing.B) {
 			got := 0
 			buf := make([]byte, 2048)
 			_ = to.SetReadDeadline(time.Now().Add(20 * time.Second))
-			if _, err := to.Read(buf); err != nil { // it runs
+			if _, err := to.Read(buf); err != nil { // the first datagram arrives
 				b.Fatal(err)
 			}
 			before := find(f, "n1-s").AB.Stats

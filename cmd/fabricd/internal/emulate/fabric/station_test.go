@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// frame4 and frame6 are the headers of an IP packet of a protocol from one host to another, and what follows these.
+// frame4 and frame6 make the headers of an IP packet of a protocol from one host to another, and append rest.
 func frame4(to, protocol byte, fragment uint16, rest ...byte) []byte {
 	b := make([]byte, 34, 64)
 	binary.BigEndian.PutUint16(b[12:], 0x0800)
@@ -21,8 +21,8 @@ func frame6(to, protocol byte, rest ...byte) []byte {
 	return append(append(b, rest...), make([]byte, 16)...)
 }
 
-// TestFlowHash: frames of one flow take one way, or they would overtake each other, and those of different flows do
-// not all.
+// TestFlowHash: frames of one flow use one path, because otherwise they would overtake each other. Frames of
+// different flows use several.
 func TestFlowHash(t *testing.T) {
 	const tcp, udp, icmp, fragment, icmp6 = 6, 17, 1, 44, 58
 	same := map[string][2][]byte{
@@ -35,7 +35,7 @@ func TestFlowHash(t *testing.T) {
 	}
 	for name, f := range same {
 		if flowHash(f[0], 7) != flowHash(f[1], 7) {
-			t.Errorf("%s take two ways", name)
+			t.Errorf("%s use two paths", name)
 		}
 	}
 	flows := map[string]func(n byte) []byte{
@@ -61,7 +61,7 @@ func TestFlowHash(t *testing.T) {
 		}
 		for _, n := range ways {
 			if n < count/16 {
-				t.Errorf("%s: four ways have %v of %d", name, ways, count)
+				t.Errorf("%s: four paths have %v of %d", name, ways, count)
 				break
 			}
 		}

@@ -13,7 +13,7 @@ import (
 	"gofabric/internal/mono"
 )
 
-// wire is an Out that notes what arrives.
+// wire is an Out that records the frames that arrive.
 type wire struct {
 	got   []*Frame
 	freed int
@@ -31,7 +31,7 @@ func (w *wire) Copy(f *Frame) *Frame {
 	return &twin
 }
 
-// sorted returns the frames in the order in which they arrive.
+// sorted returns the frames in the order of their arrival.
 func (w *wire) sorted() []*Frame {
 	slices.SortStableFunc(w.got, func(a, b *Frame) int { return cmp.Compare(a.At, b.At) })
 	return w.got
@@ -63,7 +63,7 @@ func run(seed uint64, f Faults, n int, gap time.Duration) (*wire, Stats) {
 	return w, l.Stats(mono.Never)
 }
 
-// TestFaults: each fault happens as often as asked for, within 5 %, and nothing else does.
+// TestFaults: each fault happens as often as requested, within 5 %, and no other fault happens.
 func TestFaults(t *testing.T) {
 	const n = 200_000
 	for _, c := range []struct {
@@ -78,7 +78,7 @@ func TestFaults(t *testing.T) {
 		{"dup", Faults{Dup: 0.1}, Stats{Duplicated: n / 10}},
 		{"reorder", Faults{Reorder: 0.1}, Stats{Reordered: n / 10}},
 		{"corrupt", Faults{Corrupt: 0.1}, Stats{Corrupted: n / 10}},
-		// A quarter of the time bad: 1/(1+3). Bursts of ten frames.
+		// The link is in the bad state for a quarter of the time: 1/(1+3). Bursts have ten frames.
 		{"burst", Faults{Burst: Burst{Enter: 0.1 / 3, Leave: 0.1, Loss: 1}}, Stats{Lost: n / 4}},
 		{"mild burst", Faults{Burst: Burst{Enter: 0.1, Leave: 0.1, Loss: 0.5}, Loss: 0.1}, Stats{Lost: n * 3 / 10}},
 	} {
@@ -97,7 +97,7 @@ func TestFaults(t *testing.T) {
 				}
 			}
 			if arrived := n - got.Lost + got.Duplicated; uint64(len(w.got)) != arrived || uint64(w.freed) != got.Lost {
-				t.Errorf("%d arrived and %d were freed, %+v", len(w.got), w.freed, got)
+				t.Errorf("%d frames arrived and %d were freed, %+v", len(w.got), w.freed, got)
 			}
 			flipped := 0
 			for _, f := range w.got {
@@ -112,7 +112,7 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// TestBursts: losses come in runs as long as asked for.
+// TestBursts: losses come in bursts of the requested length.
 func TestBursts(t *testing.T) {
 	const n = 200_000
 	w, s := run(9, Faults{Burst: Burst{Enter: 0.01, Leave: 0.1, Loss: 1}}, n, time.Microsecond)
@@ -128,8 +128,8 @@ func TestBursts(t *testing.T) {
 	}
 }
 
-// TestSeed: the same seed does the same, another something else; a change on the way, a fault more, or a frame to a
-// group, leaves the fate of the rest.
+// TestSeed: the same seed gives the same result, and another seed another one. A change of settings, a further
+// fault, or a frame to a group does not change what happens to the other frames.
 func TestSeed(t *testing.T) {
 	fates := func(seed uint64, faults Faults, change func(l *Link, w *wire, i int)) map[int]bool {
 		l, w := New(seed, 1), &wire{}
@@ -152,10 +152,10 @@ func TestSeed(t *testing.T) {
 	lossy, bursts := Faults{Loss: 0.3}, Faults{Burst: Burst{Enter: 0.05, Leave: 0.2, Loss: 1}}
 	want := fates(5, lossy, nil)
 	if len(want) < 600 || !same(want, fates(5, lossy, nil)) {
-		t.Error("the same seed did something else")
+		t.Error("the same seed gives another result")
 	}
 	if same(want, fates(6, lossy, nil)) {
-		t.Error("another seed did the same")
+		t.Error("another seed gives the same result")
 	}
 	groups := func(l *Link, w *wire, i int) {
 		f := frame(9999, 100)
@@ -168,15 +168,15 @@ func TestSeed(t *testing.T) {
 		"groups":              groups,
 	} {
 		if !same(want, fates(5, lossy, change)) {
-			t.Errorf("%s: other frames are lost", name)
+			t.Errorf("%s: the lost frames are different ones", name)
 		}
 	}
 	if want := fates(5, bursts, nil); len(want) < 600 || !same(want, fates(5, bursts, groups)) {
-		t.Error("groups: other frames are lost in bursts")
+		t.Error("groups: the frames that bursts lose are different ones")
 	}
 }
 
-// TestIndependent: what happens to a frame says nothing about what happens to those behind it.
+// TestIndependent: the fate of a frame has no effect on the frames behind it.
 func TestIndependent(t *testing.T) {
 	const n = 50000
 	w, _ := run(2, Faults{Loss: 0.3, Dup: 0.3, Corrupt: 0.3}, n, time.Microsecond)
@@ -189,7 +189,7 @@ func TestIndependent(t *testing.T) {
 		}
 	}
 	for ahead := 1; ahead < 8; ahead++ {
-		for what, event := range map[string][]bool{"doubled": twice, "damaged": flipped, "there": came} {
+		for what, event := range map[string][]bool{"doubled": twice, "damaged": flipped, "delivered": came} {
 			all, lost := 0, 0
 			for i := range n - ahead {
 				if event[i] {
@@ -200,13 +200,13 @@ func TestIndependent(t *testing.T) {
 				}
 			}
 			if p := float64(lost) / float64(all); p < 0.28 || p > 0.32 {
-				t.Errorf("%d frames behind one that is %s, %.3f are lost", ahead, what, p)
+				t.Errorf("%d frames behind a frame that is %s, a fraction of %.3f is lost", ahead, what, p)
 			}
 		}
 	}
 }
 
-// TestDelay: frames are as late as asked for, and with jitter evenly so.
+// TestDelay: frames have the requested delay, and an even distribution with jitter.
 func TestDelay(t *testing.T) {
 	l, w := New(1, 1), &wire{}
 	l.Set(Faults{Delay: 5 * time.Millisecond, Jitter: 2 * time.Millisecond})
@@ -225,7 +225,7 @@ func TestDelay(t *testing.T) {
 	}
 }
 
-// TestReorder: one to three frames overtake, also on a slow cable with delay, and none waits for ever.
+// TestReorder: one to three frames overtake a frame, also on a slow line with delay, and no frame waits for ever.
 func TestReorder(t *testing.T) {
 	for _, f := range []Faults{{Reorder: 0.1}, {Reorder: 0.1, Delay: 10 * time.Millisecond}, {Reorder: 0.1, Rate: 1e9, Delay: time.Millisecond}} {
 		w, s := run(4, f, 10000, 10*time.Microsecond)
@@ -236,22 +236,22 @@ func TestReorder(t *testing.T) {
 			}
 		}
 		if late[1] < 100 || late[2] < 100 || late[3] < 100 || late[7] > 0 || s.Reordered < 900 {
-			t.Errorf("%+v: overtaken by %v of %d", f, late, s.Reordered)
+			t.Errorf("%+v: numbers of overtaking frames %v, for %d frames", f, late, s.Reordered)
 		}
 	}
 	l, w := New(1, 1), &wire{}
 	l.Set(Faults{Reorder: 1})
 	l.Send(1, frame(0, 64), false, w)
 	if len(w.got) != 0 || l.Deadline() != mono.Time(1).Add(holdMax) {
-		t.Errorf("%d arrived, deadline %v", len(w.got), l.Deadline())
+		t.Errorf("%d frames arrived, deadline %v", len(w.got), l.Deadline())
 	}
 	l.Advance(l.Deadline(), w)
 	if len(w.got) != 1 || l.Deadline() != mono.Never {
-		t.Errorf("%d arrived, deadline %v", len(w.got), l.Deadline())
+		t.Errorf("%d frames arrived, deadline %v", len(w.got), l.Deadline())
 	}
 }
 
-// TestLine: rate, queues by frames and by bytes.
+// TestLine checks rates, and queues that are limited by frames and by bytes.
 func TestLine(t *testing.T) {
 	for _, c := range []struct {
 		name    string
@@ -274,7 +274,7 @@ func TestLine(t *testing.T) {
 			t.Errorf("%s: %+v, want %d dropped", c.name, s, c.dropped)
 		}
 		if last := w.got[len(w.got)-1].At.Sub(1); last != c.last {
-			t.Errorf("%s: the last came after %v, want %v", c.name, last, c.last)
+			t.Errorf("%s: the last frame arrived after %v, want %v", c.name, last, c.last)
 		}
 	}
 	l := New(1, 1)
@@ -284,11 +284,11 @@ func TestLine(t *testing.T) {
 		l.Send(1, frame(i, 1000), false, w)
 	}
 	if q := l.Stats(mono.Time(1).Add(250 * time.Microsecond)).Queue; q != 5 {
-		t.Errorf("%d wait after 250 us, want 5", q)
+		t.Errorf("%d frames wait after 250 us, want 5", q)
 	}
 }
 
-// TestCut: frames on a link that is down or parted are lost and counted.
+// TestCut: frames are lost and counted on a link that is down or partitioned.
 func TestCut(t *testing.T) {
 	l, w := New(1, 1), &wire{}
 	l.Send(1, frame(0, 64), true, w)
@@ -297,26 +297,26 @@ func TestCut(t *testing.T) {
 	l.SetDown(false)
 	l.Send(1, frame(2, 64), false, w)
 	if s := l.Stats(1); s.Cut != 2 || len(w.got) != 1 || w.freed != 2 {
-		t.Errorf("%+v, %d arrived", s, len(w.got))
+		t.Errorf("%+v, %d frames arrived", s, len(w.got))
 	}
 }
 
-// TestFullMemory: without room for a copy a frame comes once.
+// TestFullMemory: a frame is not duplicated if there is no room for a copy.
 func TestFullMemory(t *testing.T) {
 	l, w := New(1, 1), &wire{full: true}
 	l.Set(Faults{Dup: 1})
 	l.Send(1, frame(0, 64), false, w)
 	if s := l.Stats(1); s.Duplicated != 0 || len(w.got) != 1 {
-		t.Errorf("%+v, %d arrived", s, len(w.got))
+		t.Errorf("%+v, %d frames arrived", s, len(w.got))
 	}
 }
 
-// TestCheck refuses nonsense.
+// TestCheck: Check refuses invalid faults.
 func TestCheck(t *testing.T) {
 	for _, f := range []Faults{{Loss: -0.1}, {Loss: 1.1}, {Dup: math.NaN()}, {Delay: -1}, {Jitter: time.Hour}, {Rate: -1}, {Rate: 1}, {Rate: math.Inf(1)}, {Queue: -1},
 		{QueueBytes: math.MaxInt}, {ECN: -1}, {Burst: Burst{Leave: 2}}} {
 		if f.Check() == nil {
-			t.Errorf("%+v passes", f)
+			t.Errorf("%+v is accepted", f)
 		}
 	}
 	if err := (&Faults{Loss: 1, Delay: time.Second, Rate: 1e9, ECN: 5}).Check(); err != nil {
@@ -324,7 +324,7 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// TestAllocs: a link allocates nothing, with any faults.
+// TestAllocs: a link allocates nothing, for any faults.
 func TestAllocs(t *testing.T) {
 	l := New(1, 1)
 	l.Set(Faults{Loss: 0.1, Dup: 0.1, Reorder: 0.1, Corrupt: 0.1, Jitter: 5, Rate: 1e9, Burst: Burst{0.1, 0.1, 0.1}, ECN: 1})
@@ -360,8 +360,8 @@ func BenchmarkSend(b *testing.B) {
 	}
 }
 
-// TestRateChanges: what waits for a line whose rate changes leaves it at the new rate, in order, and what comes
-// later behind it.
+// TestRateChanges: the rate of a line changes. Waiting frames leave at the new rate and in order, and later frames
+// leave behind them.
 func TestRateChanges(t *testing.T) {
 	const begin = mono.Time(1)
 	for _, c := range []struct {
@@ -373,7 +373,7 @@ func TestRateChanges(t *testing.T) {
 		{0, []time.Duration{1 * time.Second, 1 * time.Second, 1 * time.Second, 1 * time.Second}},
 		{8e3, []time.Duration{1 * time.Second, 2 * time.Second, 3 * time.Second, 4 * time.Second}},
 	} {
-		const delay = 10 * time.Second // frames behind the line stay as they are
+		const delay = 10 * time.Second // frames that have left the line are not affected
 		l, w := New(1, 1), &wire{}
 		l.Set(Faults{Rate: 8e3, Delay: delay})
 		for i := range 3 {
@@ -392,7 +392,7 @@ func TestRateChanges(t *testing.T) {
 			}
 		}
 		if q := l.Stats(now).Queue; (c.rate == 0) != (q == 0) {
-			t.Errorf("rate %v: %d wait", c.rate, q)
+			t.Errorf("rate %v: %d frames wait", c.rate, q)
 		}
 	}
 }

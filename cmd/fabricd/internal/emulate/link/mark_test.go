@@ -7,7 +7,7 @@ import (
 	"gofabric/internal/mono"
 )
 
-// ip4 makes an IPv4 frame with the traffic class tos and a right checksum.
+// ip4 makes an IPv4 frame with the traffic class tos and a correct checksum.
 func ip4(tos byte) []byte {
 	b := make([]byte, 64)
 	b[0] = 2
@@ -18,7 +18,7 @@ func ip4(tos byte) []byte {
 	return b
 }
 
-// sum is the Internet checksum's sum (RFC 1071).
+// sum computes the sum of the Internet checksum (RFC 1071).
 func sum(b []byte) uint16 {
 	var s uint32
 	for i := 0; i < len(b); i += 2 {
@@ -70,7 +70,7 @@ func TestMark(t *testing.T) {
 			}
 		}
 	}
-	for id := range 1 << 16 { // all sums, those with two carries too
+	for id := range 1 << 16 { // all sums, including those with two carries
 		b := ip4(1)
 		binary.BigEndian.PutUint16(b[18:], uint16(id))
 		binary.BigEndian.PutUint16(b[24:], 0)
@@ -80,7 +80,7 @@ func TestMark(t *testing.T) {
 		}
 	}
 	if b := tagged(ip4(2)); !mark(b) || b[19] != 3 {
-		t.Error("a frame with a VLAN's tag is not marked")
+		t.Error("a frame with a VLAN tag is not marked")
 	}
 	for _, whole := range [][]byte{ip4(2), ip6(2), tagged(ip4(2))} {
 		for n := range len(whole) {
@@ -88,11 +88,11 @@ func TestMark(t *testing.T) {
 		}
 	}
 	if mark(make([]byte, 64)) {
-		t.Error("no IP, but marked")
+		t.Error("a frame without IP is marked")
 	}
 }
 
-// TestMarkInQueue: from the threshold on.
+// TestMarkInQueue: a queue marks frames from the threshold on.
 func TestMarkInQueue(t *testing.T) {
 	l, w := New(1, 1), &wire{}
 	l.Set(Faults{Rate: 1e6, ECN: 10})

@@ -11,9 +11,9 @@ import (
 	"gofabric/cmd/fabricd/internal/emulate/link"
 )
 
-// TestReady: every ready topology is right, and its addresses are the ones people are told.
+// TestReady: every ready topology is valid, and has the addresses in the documentation.
 func TestReady(t *testing.T) {
-	want := map[string]string{ // of the second node
+	want := map[string]string{ // addresses of the second node
 		"pair": "10.77.0.2/24 fd77::2/64", "star": "10.77.0.2/24 fd77::2/64", "dumbbell": "10.77.0.2/24 fd77::2/64",
 		"two-rail": "10.77.0.2/24 fd77::2/64 10.77.1.2/24 fd77:1::2/64", "leaf-spine": "10.77.0.2/24 fd77::2/64",
 	}
@@ -62,7 +62,7 @@ schedule:
   - {at: 30s, heal: true}
 `
 
-// TestParse: every field of a description arrives where it belongs.
+// TestParse: each field of a description is stored in the right place.
 func TestParse(t *testing.T) {
 	top, err := Parse([]byte(whole))
 	if err != nil {
@@ -89,14 +89,16 @@ func TestParse(t *testing.T) {
 	for _, e := range top.Schedule {
 		at = append(at, fmt.Sprint(e.At, e.Link, e.Changes, e.Groups))
 	}
-	if got := strings.Join(at, " "); got != "10sa-s[{ba map[loss:10%]}] [] 20s[] [[a] [b c]] 30s[] []" || !*top.Schedule[0].Up {
+	if got := strings.Join(at, " "); got != "10sa-s[{ba map[loss:10%]}] [] 20s[] [[a] [b c]] 30s[] []" ||
+		!*top.Schedule[0].Up {
 		t.Errorf("schedule: %s", got)
 	}
 	b := top.Nodes[1]
 	if len(b.Interfaces) != 2 || b.Interfaces[1].Name != "eth1" || b.Interfaces[1].Addresses[0].String() != "192.168.7.1/30" || b.Interfaces[1].Segment == b.Interfaces[0].Segment {
 		t.Errorf("%+v", b)
 	}
-	if a := top.Nodes[0]; len(a.Interfaces) != 3 || len(a.Interfaces[0].Addresses) != 2 || len(a.Interfaces[1].Addresses) != 0 {
+	if a := top.Nodes[0]; len(a.Interfaces) != 3 || len(a.Interfaces[0].Addresses) != 2 ||
+		len(a.Interfaces[1].Addresses) != 0 {
 		t.Errorf("%+v", a)
 	}
 	if top.Link("s-a") != 0 || top.Link("s-spare") != -1 || top.Link("spare") != 3 {
@@ -104,7 +106,8 @@ func TestParse(t *testing.T) {
 	}
 }
 
-// TestSegments: switches that are joined, in any order, are one Ethernet; others are separate.
+// TestSegments: connected switches, in any order, form one Ethernet segment. Other switches have segments of their
+// own.
 func TestSegments(t *testing.T) {
 	top, err := Parse([]byte(`{nodes: [a, b, c, d], switches: [s1, s2, s3, s4, s5], links: [{between: [s1, s2]}, {between: [s1, s3]}, {between: [s4, s3]},
 		{between: [a, s2]}, {between: [b, s4]}, {between: [c, s3]}, {between: [d, s5]}, {between: [a, d]}]}`))
@@ -112,12 +115,13 @@ func TestSegments(t *testing.T) {
 		t.Fatal(err)
 	}
 	of := func(node, face int) int { return top.Nodes[node].Interfaces[face].Segment }
-	if of(0, 0) != of(1, 0) || of(0, 0) != of(2, 0) || of(3, 0) == of(0, 0) || of(0, 1) != of(3, 1) || of(0, 1) == of(0, 0) || of(0, 1) == of(3, 0) {
+	if of(0, 0) != of(1, 0) || of(0, 0) != of(2, 0) || of(3, 0) == of(0, 0) || of(0, 1) != of(3, 1) ||
+		of(0, 1) == of(0, 0) || of(0, 1) == of(3, 0) {
 		t.Errorf("%+v", top.Nodes)
 	}
 }
 
-// TestRefuse: a wrong description is refused with what is wrong with it.
+// TestRefuse: an invalid description is refused with the reason.
 func TestRefuse(t *testing.T) {
 	const two = "nodes: [a, b]\nlinks: [{between: [a, b]}]\n"
 	for text, want := range map[string]string{
@@ -164,12 +168,12 @@ func TestRefuse(t *testing.T) {
 	}
 	for _, what := range []string{path, "no-such"} {
 		if _, err := Load(what); err == nil {
-			t.Errorf("%s is read", what)
+			t.Errorf("%s is accepted", what)
 		}
 	}
 }
 
-// FuzzParse: no description makes Parse panic, and what it accepts keeps its promises.
+// FuzzParse: no description makes Parse panic, and an accepted one is valid and complete.
 func FuzzParse(f *testing.F) {
 	f.Add([]byte(whole))
 	for _, name := range Names() {
@@ -193,7 +197,7 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// TestLines: an error says in which line it is.
+// TestLines: an error names the line.
 func TestLines(t *testing.T) {
 	const text = "nodes:\n- a\n- b\nmtu: 1500\ndefaults: {rate: 1gbit}\nlinks:\n- between: [a, b]\n  loss: 1%\n  ab:\n    delay: 1ms\nschedule:\n- at: 1s\n  link: a-b\n  loss: 2%\naddresses:\n  a/eth0: 10.0.0.1/24\n"
 	if _, err := Parse([]byte(text)); err != nil {

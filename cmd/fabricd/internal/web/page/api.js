@@ -1,4 +1,4 @@
-// The daemon's API. The token comes in the link's fragment, which the browser sends to nobody, and is kept for this tab.
+// The daemon's API. The token is in the link's fragment, which the browser sends to no server. This tab keeps it.
 
 const key = "fabricd-token";
 
@@ -49,7 +49,7 @@ function messageOf(text, otherwise) {
   }
 }
 
-// exact keeps a seed's 64 bits, which do not fit a number, as text.
+// exact keeps the 64 bits of a seed as text, because a number cannot hold them.
 function exact(name, value, context) {
   return name === "seed" ? context?.source ?? String(value) : value;
 }

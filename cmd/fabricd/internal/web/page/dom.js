@@ -1,4 +1,4 @@
-// Small helps for the document. What is shown again and again is changed in place, so that nothing jumps, and focus and selection stay.
+// Helpers for the document. Repeated content is changed in place, so that nothing jumps, and focus and selection stay.
 
 const svgSpace = "http://www.w3.org/2000/svg";
 
@@ -23,7 +23,7 @@ function fill(e, attributes, children) {
   return e;
 }
 
-// set changes an attribute if it differs; false and undefined take it away.
+// set changes an attribute if it differs. false and undefined remove it.
 export function set(e, name, value) {
   if (value === false || value === undefined) {
     if (e.hasAttribute(name)) e.removeAttribute(name);
@@ -39,8 +39,8 @@ export function text(e, value) {
   if (e.textContent !== value) e.textContent = value;
 }
 
-// sync makes parent's children show items: those with the key of an item stay, others are made or go. update is called with each. Keys come from other
-// processes, and may be the same.
+// sync makes parent's children show items. Children with the key of an item stay, missing ones are made, and others
+// are removed. sync calls update for each. Keys come from other processes, so two items may have the same.
 export function sync(parent, items, keyOf, make, update) {
   const old = Map.groupBy(parent.children, (c) => c.dataset.key);
   let next = parent.firstElementChild;
@@ -58,7 +58,7 @@ export function sync(parent, items, keyOf, make, update) {
   for (const e of [...old.values()].flat()) e.remove();
 }
 
-// row makes a row of a table; numbers says which of its cells hold some.
+// row makes a row of a table. numbers tells which cells hold numbers.
 export function row(numbers) {
   return el("tr", {}, ...numbers.map((n) => el("td", { class: n ? "n" : undefined })));
 }

@@ -1,4 +1,4 @@
-// The emulated fabric: map, table of links, and what changes them.
+// The emulated fabric: the map, the table of links, and the controls.
 
 import { request } from "./api.js";
 import { byId, cells, el, row, set, sync, text } from "./dom.js";
@@ -18,7 +18,7 @@ export function startEmulation() {
   startPartition(change);
 }
 
-// change asks for something, and shows the fabric that the daemon answers with.
+// change sends a request, and shows the fabric in the daemon's answer.
 async function change(method, path, body) {
   showEmulation(await request(method, `/v1/emulation${path}`, body));
 }
@@ -28,7 +28,7 @@ function pick(id) {
   draw();
 }
 
-// showEmulation shows the fabric; null: there is none.
+// showEmulation shows the fabric, or that there is none (null).
 export function showEmulation(fabric) {
   byId("emulation").hidden = !fabric;
   if (!fabric) return;

@@ -1,4 +1,4 @@
-// The faults of one link, to be changed. A control that somebody is using is left alone, whatever the daemon says meanwhile.
+// Controls for the faults of one link. While the user uses a control, the daemon's answers do not change it.
 
 import { byId, el, set, sync, text } from "./dom.js";
 import { bits, percent, seconds, short } from "./format.js";
@@ -8,7 +8,7 @@ const times = [0, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1000,
 const speeds = [0.1, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10000, 0];
 const time = (ms) => seconds(ms / 1e3);
 
-// sliders go through steps, so that a key moves them to the next round value.
+// sliders move in steps, so that a key press moves them to the next round value.
 const sliders = [
   ["loss", "loss", chances, percent],
   ["delay_ms", "delay", times, time],
@@ -19,7 +19,7 @@ const sliders = [
   ["corrupt", "corruption", chances, percent],
 ];
 
-// numbers are typed; those of bursts are percent.
+// numbers are typed. Those of bursts are percentages.
 const numbers = [
   ["queue_packets", "queue, frames (0: 1000)", 1],
   ["queue_bytes", "queue, bytes (0: no limit)", 1],
@@ -35,8 +35,8 @@ const quiet = 1500; // ms after its last use a control follows the daemon again
 let fabric = null;
 let selected = "";
 let change = async () => {};
-const used = new WeakMap(); // when each control was
-const waiting = new Map(); // the newest change of each fault that has not been sent
+const used = new WeakMap(); // the time at which each control was used
+const waiting = new Map(); // the latest change of each fault that was not sent yet
 let sending = false;
 
 export const selectedLink = () => selected;
@@ -49,7 +49,7 @@ export function selectLink(id, now) {
   showFaults(now);
 }
 
-// startFaults makes the controls; onSelect is called when another link is chosen in them.
+// startFaults makes the controls. It calls onSelect when the user selects another link in them.
 export function startFaults(doChange, onSelect) {
   change = doChange;
   byId("sliders").append(...sliders.map(makeSlider));
@@ -85,13 +85,13 @@ function makeNumber([name, label, scale]) {
   return el("label", { class: "slider" }, label, input);
 }
 
-// changeOf is the change of one number; bursts are changed whole.
+// changeOf returns the change of one number. A burst changes as a whole.
 function changeOf(name, value) {
   const [outer, inner] = name.split(".");
   return inner ? { [outer]: { ...faultsOf().burst, [inner]: value } } : { [name]: value };
 }
 
-// later sends a change when those before it are answered. Of changes of one fault only the newest is sent.
+// later sends a change after the answer to the previous one. Of several changes of one fault it sends the latest.
 async function later(name, make, link = selected) {
   const direction = byId("direction").value || "both";
   waiting.set(`${link} ${direction} ${name}`, { link, body: { direction, ...make() } });
@@ -119,7 +119,7 @@ const way = () => (byId("direction").value === "ba" ? "ba" : "ab");
 const link = () => fabric.links.find((l) => l.id === selected);
 const faultsOf = () => link()[way()].faults;
 
-// showFaults shows the selected link as the daemon says it is.
+// showFaults shows the daemon's state of the selected link.
 export function showFaults(now) {
   fabric = now;
   if (!fabric.links.length) return;
@@ -155,7 +155,7 @@ function sayValue(name, input, value) {
 
 const inUse = (input) => Date.now() - (used.get(input) ?? 0) < quiet || input.matches(":active");
 
-// nearest is the index of the step nearest to a value; 0 stands for itself, as it may mean "no limit".
+// nearest returns the index of the step nearest to a value. 0 has a step of its own, because it may mean "no limit".
 function nearest(steps, value) {
   let best = 0;
   steps.forEach((s, i) => {

@@ -1,8 +1,8 @@
-// What is wrong with a link, in words: as fabricd link says it.
+// The faults of a link in words, like the output of fabricd link.
 
 import { percent, seconds, bits, short } from "./format.js";
 
-// words are the faults of a direction; [] for none.
+// words returns the faults of a direction, [] for none.
 export function words(f) {
   const all = [];
   const add = (is, word) => is && all.push(word);
@@ -20,5 +20,5 @@ export function words(f) {
   return all;
 }
 
-// harms says whether a direction has faults that are not only its speed.
+// harms tells whether a direction has faults other than a limit of its rate or its queue.
 export const harms = (f) => Boolean(f.loss || f.burst.enter || f.delay_ms || f.jitter_ms || f.dup || f.reorder || f.corrupt);

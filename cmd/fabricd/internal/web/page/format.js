@@ -1,6 +1,6 @@
-// Numbers for people.
+// Numbers as people read them.
 
-// short is a number with three digits.
+// short formats a number with three digits.
 export function short(n) {
   if (!Number.isFinite(n) || n === 0) return "0";
   const digits = Math.max(0, Math.min(6, 2 - Math.floor(Math.log10(Math.abs(n)))));
@@ -20,12 +20,12 @@ export const bits = scaled(["bit/s", "kbit/s", "Mbit/s", "Gbit/s", "Tbit/s"], 10
 export const bytes = scaled(["B", "KiB", "MiB", "GiB", "TiB"], 1024);
 export const many = scaled(["", "k", "M", "G", "T"], 1000);
 
-// count is a whole number with its thousands apart.
+// count formats an integer with separated thousands.
 export const count = (n) => Number(n).toLocaleString("en");
 
 export const percent = (p) => `${short(p * 100)} %`;
 
-// seconds is a duration, from nanoseconds to days.
+// seconds formats a duration, from nanoseconds to days.
 export function seconds(s) {
   if (s < 0) s = 0;
   if (s >= 172800) return `${Math.floor(s / 86400)} d`;
@@ -36,8 +36,8 @@ export function seconds(s) {
   return s === 0 ? "0 s" : `${short(s * 1e6)} µs`;
 }
 
-// ago is the time since a date of the API.
+// ago formats the time since a date of the API.
 export const ago = (date) => seconds((Date.now() - Date.parse(date)) / 1000);
 
-// until is the time left, "for good" without a date.
+// until formats the time left, "for good" without a date.
 export const until = (date) => (date ? seconds((Date.parse(date) - Date.now()) / 1000) : "for good");

@@ -5,16 +5,17 @@ import { count, seconds } from "./format.js";
 
 const width = 220, height = 56;
 
-const roundTrips = new WeakMap(); // what was seen of peers, by the element that shows it
+const roundTrips = new WeakMap(); // round-trip times of peers, by the element that shows them
 
-// showHistograms shows those of a process into an element.
+// showHistograms shows the histograms of a process in an element.
 export function showHistograms(parent, process) {
   if (!roundTrips.has(parent)) roundTrips.set(parent, new Map());
   const all = collect(process, roundTrips.get(parent));
   sync(parent, [...all.keys()].sort(), (name) => name, makeHistogram, (e, name) => updateHistogram(e, name, all.get(name)));
 }
 
-// collect adds up the histograms of a process' endpoints by name. Round-trip times are those that the page has seen of each peer, once a second.
+// collect adds up the histograms of a process' endpoints by name. The page samples the round-trip time of each peer
+// once a second.
 function collect(process, trips) {
   const all = new Map();
   const add = (buckets, i, n) => buckets.set(i, (buckets.get(i) ?? 0) + n);
@@ -32,7 +33,7 @@ function collect(process, trips) {
   return all;
 }
 
-// upper is the upper bound of a bucket, seconds: four buckets for each doubling, as in Prometheus' schema 2.
+// upper returns the upper bound of a bucket in seconds: four buckets for each doubling, as in Prometheus' schema 2.
 const upper = (i) => 2 ** (i / 4);
 
 function makeHistogram() {

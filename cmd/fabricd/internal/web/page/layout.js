@@ -1,13 +1,14 @@
-// Where nodes and switches are on the map: nodes at the bottom, the switches that nodes are on above them, other switches on top.
+// The positions of nodes and switches on the map: nodes at the bottom, above them the switches to which nodes are
+// connected, and other switches on top.
 
 const rowHeight = 150, above = 44, below = 62;
-const label = { width: 100, height: 38 }; // the usual size of one
+const label = { width: 100, height: 38 }; // the usual size of a label
 
-// columnWidth is the room for a node.
+// columnWidth is the width for a node.
 const columnWidth = (columns) => (columns < 3 ? 220 : columns <= 12 ? 132 : 80);
 
-// layout returns {width, height, at: Map(name -> {x, y, isSwitch}), ends: Map(link -> [from, to]), labels: Map(link -> {x, y})}. It depends on names and links only, so that nothing moves while
-// they stay.
+// layout returns {width, height, at: Map(name -> {x, y, isSwitch}), ends: Map(link -> [from, to]),
+// labels: Map(link -> {x, y})}. It depends on names and links only, so that nothing moves while they stay the same.
 export function layout(fabric) {
   const near = neighbours(fabric);
   const levels = levelsOf(fabric, near);
@@ -34,7 +35,7 @@ function neighbours(fabric) {
   return near;
 }
 
-// levelsOf puts nodes on level 0, and switches as high as they are links away from a node.
+// levelsOf puts nodes on level 0. The level of a switch is its distance from the nearest node, in links.
 function levelsOf(fabric, near) {
   const level = new Map(fabric.nodes.map((n) => [n.name, 0]));
   const queue = [...level.keys()];
@@ -50,7 +51,7 @@ function levelsOf(fabric, near) {
   return levels.filter((l) => l);
 }
 
-// order sorts each level by where its neighbours on other levels are, a few times, so that links cross little.
+// order sorts each level by the positions of its neighbours on other levels, several times, so that few links cross.
 function order(levels, near) {
   for (let sweep = 0; sweep < 6; sweep++) {
     const place = new Map();
@@ -67,7 +68,7 @@ function order(levels, near) {
   }
 }
 
-// endsOf is where links begin and end; those between the same two lie side by side.
+// endsOf returns the ends of links. Links between the same two ends lie side by side.
 function endsOf(links, at) {
   const pair = ({ a, b }) => [a, b].sort().join(" ");
   const all = new Map();
@@ -82,13 +83,14 @@ function endsOf(links, at) {
   }));
 }
 
-// placeLabels finds a place for each label on its link, where it covers as little as possible of those before it, and of nodes.
+// placeLabels finds a place for each label on its link, where it covers nodes and earlier labels as little as
+// possible.
 function placeLabels(ends, at) {
   const taken = [...at.values()].map(({ x, y, isSwitch }) => ({ x, y, width: isSwitch ? 76 : 48, height: isSwitch ? 34 : 48 }));
   const labels = new Map();
   for (const [id, [a, b]] of ends) {
     let [from, to] = [a, b];
-    if (from.y < to.y) [from, to] = [to, from]; // from below: parts of the way are counted alike for all
+    if (from.y < to.y) [from, to] = [to, from]; // from below, so that fractions of the length mean the same for all links
     let best = null;
     for (const part of from.y === to.y ? [0.5, 0.3, 0.7] : [0.42, 0.5, 0.34, 0.58, 0.27, 0.66]) {
       const place = { x: from.x + (to.x - from.x) * part, y: from.y + (to.y - from.y) * part, ...label };
@@ -101,7 +103,7 @@ function placeLabels(ends, at) {
   return labels;
 }
 
-// common is the area that two boxes share.
+// common returns the area that two boxes share.
 function common(a, b) {
   const across = (a.width + b.width) / 2 - Math.abs(a.x - b.x), down = (a.height + b.height) / 2 - Math.abs(a.y - b.y);
   return across > 0 && down > 0 ? across * down : 0;

@@ -1,9 +1,9 @@
-// What is stuck, and the directory's names.
+// The stuck operations, and the directory's names.
 
 import { byId, cells, row, sync, text } from "./dom.js";
 import { ago, bytes, until } from "./format.js";
 
-// fillTable shows items as rows of a section's table, or that there are none.
+// fillTable shows items as rows of a section's table, or a note that there are none.
 function fillTable(section, items, keyOf, numbers, values) {
   const table = section.querySelector("table");
   table.hidden = !items.length;
@@ -11,7 +11,7 @@ function fillTable(section, items, keyOf, numbers, values) {
   sync(table.tBodies[0], items, keyOf, () => row(numbers), (tr, item) => cells(tr, values(item)));
 }
 
-// showStuck shows who waits for whom; null: the daemon does not watch processes.
+// showStuck shows which process waits for which peer. null: the daemon does not watch processes.
 export function showStuck(answer) {
   const section = byId("stuck");
   section.hidden = !answer;
@@ -28,7 +28,7 @@ export function showStuck(answer) {
   ]);
 }
 
-// showNames shows the directory; null: the daemon has none.
+// showNames shows the directory. null: the daemon has none.
 export function showNames(answer) {
   const section = byId("names");
   section.hidden = !answer;

@@ -1,4 +1,4 @@
-// The page: it asks the daemon each second and shows the answers.
+// The page asks the daemon once a second and shows the answers.
 
 import { hasToken, keepToken, request, takeToken } from "./api.js";
 import { byId, text } from "./dom.js";
@@ -10,9 +10,10 @@ import { showProcesses } from "./processes.js";
 const period = 1000; // ms
 let timer = 0;
 let asking = false;
-let again = false; // somebody wanted a refresh while one was under way
+let again = false; // another refresh was requested while one was in progress
 
-// sections of the page: the daemon's part that each needs, what it asks for and shows.
+// The sections of the page. Each names the part of the daemon that it needs, its request, and the function that shows
+// the answer.
 const sections = [
   ["emulation", "/v1/emulation", showEmulation],
   ["processes", "/v1/stuck", showStuck],
@@ -20,7 +21,7 @@ const sections = [
   ["directory", "/v1/names?limit=200", showNames],
 ];
 
-// refresh asks for everything, and again after a while. What the daemon has no part for is null.
+// refresh sends all requests, and repeats them after a period. An answer is null if the daemon lacks the part.
 async function refresh() {
   clearTimeout(timer);
   again = asking;
@@ -60,13 +61,13 @@ function becomeUnreachable(e) {
     text(byId("away"), e.message);
     return;
   }
-  text(byId("away"), hasToken() ? "This token is not valid, or not any more: fabricd makes another one when it is started or its port is opened again." : "");
+  text(byId("away"), hasToken() ? "This token is not valid, or not valid any more: fabricd makes another one when it starts, and when its port is opened again." : "");
   byId("main").hidden = true;
   byId("login").hidden = false;
   byId("token").focus();
 }
 
-// problem shows what went wrong, until it goes well again.
+// problem shows an error until the next success.
 function problem(message) {
   byId("problem").hidden = !message;
   text(byId("problem"), message ?? "");

@@ -5,11 +5,11 @@ import { bits } from "./format.js";
 import { harms, words } from "./faultwords.js";
 import { layout } from "./layout.js";
 
-let shape = ""; // names and links that the map was made for
+let shape = ""; // the names and links of the current map
 let places = null;
 let picked = () => {};
 
-// startMap says whom to tell when a link is picked.
+// startMap sets the function that is called when the user picks a link.
 export function startMap(onPick) {
   picked = onPick;
 }
@@ -33,11 +33,11 @@ function begin(fabric) {
   const { width, height } = places;
   const drawing = svg("svg", { viewBox: `0 0 ${width} ${height}`, width, height, role: "group", "aria-label": `map of the fabric ${fabric.name}` },
     svg("g", { id: "map-links" }), svg("g", { id: "map-labels" }), svg("g", { id: "map-things" }));
-  drawing.style.minWidth = `${width * 0.7}px`; // smaller nobody can read it: it scrolls then
+  drawing.style.minWidth = `${width * 0.7}px`; // a smaller map would be unreadable, so it scrolls
   byId("map").replaceChildren(drawing);
 }
 
-// makeLink makes a link of two lines, one for each direction, under a wide one to hit.
+// makeLink makes a link of two lines, one for each direction, and of a wide line that is easy to click.
 function makeLink(link) {
   const [a, b] = places.ends.get(link.id);
   const far = Math.hypot(b.x - a.x, b.y - a.y) || 1;
@@ -66,7 +66,7 @@ function updateLink(g, link, rates, selected) {
 // thickness grows with the logarithm of a rate: 1.5 up to 10 kbit/s, 7 from 10 Gbit/s on.
 const thickness = (rate) => (1.5 + 5.5 * Math.min(1, Math.max(0, Math.log10(rate / 1e4) / 6))).toFixed(1);
 
-// summary is what is wrong with a link; arrows say where to, if that is not both ways alike.
+// summary returns the faults of a link. Arrows show the direction if the two differ.
 function summary(link) {
   if (!link.up) return ["pulled out"];
   const ab = words(link.ab.faults), ba = words(link.ba.faults);
@@ -76,7 +76,7 @@ function summary(link) {
   return [...ab.map((w) => `${there} ${w}`), ...ba.map((w) => `${back} ${w}`)];
 }
 
-const most = 3; // faults that a label has room for
+const most = 3; // the number of faults for which a label has room
 
 // makeLabel makes a box with lines for the rate and for faults.
 const makeLabel = () => svg("g", {}, svg("rect", { rx: 4 }), ...Array.from({ length: most + 1 }, () => svg("text")));

@@ -6,11 +6,11 @@ import { showHistograms } from "./histogram.js";
 
 const endpointHead = ["endpoint", "address", "interface", "operations/s", "sent/s", "received/s", "errors", "sent again", "pending", "queued", "RTT"];
 const peerHead = ["peer", "state", "for", "messages/s", "sent again", "time-outs", "in flight", "queued", "RTT"];
-const before = new Map(); // counters at the look before, by endpoint and peer
+const before = new Map(); // the previous counters, by endpoint and peer
 let looked = 0;
 let passed = 0;
 
-// showProcesses shows them; null: the daemon does not watch processes.
+// showProcesses shows the processes. null: the daemon does not watch processes.
 export function showProcesses(answer) {
   const section = byId("processes");
   section.hidden = !answer;
@@ -53,7 +53,7 @@ function updateProcess(article, p, seen) {
     (tr, { e, q }) => cells(tr, peerCells(q, rates(`peer ${e.id} ${q.address} ${q.since ?? ""}`, q.counters))));
 }
 
-// ratesOf returns a function that notes counters by key, and says how much those of a name grew each second.
+// ratesOf returns a function that stores counters by key, and returns how much those of a name grew per second.
 function ratesOf(p, seen) {
   return (key, counters) => {
     key = `${p.pid} ${p.since} ${key}`;
@@ -64,7 +64,7 @@ function ratesOf(p, seen) {
   };
 }
 
-// sum adds the counters of a name, whatever their labels, as "operations" those of "operations.send".
+// sum adds the counters of a name over all labels: "operations" includes "operations.send".
 function sum(counters, name) {
   let total = 0;
   for (const [n, v] of Object.entries(counters ?? {})) if (n === name || n.startsWith(`${name}.`)) total += v;
@@ -73,7 +73,7 @@ function sum(counters, name) {
 
 function showEndpoint(tr, e, rate) {
   cells(tr, endpointCells(e, rate));
-  for (const td of [...tr.cells].slice(0, 3)) set(td, "title", td.textContent); // which may be too long for the column
+  for (const td of [...tr.cells].slice(0, 3)) set(td, "title", td.textContent); // the text may be too long for the column
 }
 
 function endpointCells(e, rate) {

@@ -1,10 +1,10 @@
-// Rates of links, from two looks at their counts.
+// Rates of links, from two samples of their counts.
 
 let before = null;
 let rates = new Map();
 
-// look notes the counts of a fabric, and returns what a direction, "n1-n2 ab", did per second since the look before. A look at the same counts, or at those
-// that a change was answered with at once, says nothing new.
+// look stores the counts of a fabric, and returns the rates of each direction ("n1-n2 ab") since the previous sample.
+// A sample less than 0.3 s later, such as the answer to a change, returns the previous rates.
 export function look(fabric) {
   const passed = before ? fabric.seconds - before.seconds : 0;
   if (before && passed >= 0 && passed < 0.3) return rates;

@@ -1,16 +1,19 @@
 /*
- * A member of a measurement of native libfabric that fabtests do not make: of the latency of fetching atomics, and of collective operations.
+ * A member of a measurement of native libfabric that fabtests does not have: the latency of fetching atomic
+ * operations, and of collective operations.
  *
  *     member atomic|allreduce PROVIDER RANK MEMBERS BYTES WARMUP ITERATIONS
  *
- * It prints "name ADDRESS BASE KEY", reads such lines (without "name") of all members in the order of ranks, and works. Member 0 prints
- * "- { usec/xfer: TIME }" in the form of fabtests. All go on making progress until their standard input ends. As in fabtests, who waits polls.
+ * It prints "name ADDRESS BASE KEY", reads such lines (without "name") of all members in the order of ranks, and
+ * runs the operations. Member 0 prints "- { usec/xfer: TIME }" in the form of fabtests. All members make progress
+ * until their standard input ends. As in fabtests, a member that waits polls.
  *
- * Collectives of libfabric 1.17 to 2.6 work over ofi_rxm only as long as one message is eager (FI_OFI_RXM_BUFFER_SIZE, by default 16 KiB). Of larger ones, which
- * go as segments or by rendezvous, prov/coll never hears that its sends ended: rxm_handle_sar_comp and rxm_rndv_tx_finish (prov/rxm/src/rxm_cq.c) write a
- * completion to the application's queue, with prov/coll's context, where rxm_finish_coll_eager_send would tell prov/coll; and since the send is a fence, the
- * sum is never done and the operation never ends. So the limit is raised here to the size of the data, for which fewer buffers are posted, and completions
- * are told apart by their contexts.
+ * Collectives of libfabric 1.17 to 2.6 work over ofi_rxm only while one message is eager (FI_OFI_RXM_BUFFER_SIZE, by
+ * default 16 KiB). Larger messages go as segments or by rendezvous, and prov/coll gets no completion of their sends:
+ * rxm_handle_sar_comp and rxm_rndv_tx_finish (prov/rxm/src/rxm_cq.c) write a completion with prov/coll's context to
+ * the application's queue, where rxm_finish_coll_eager_send would call prov/coll. The send is a fence, so the sum is
+ * never computed, and the operation never ends. Therefore this program raises the limit to the size of the data,
+ * posts fewer buffers for it, and tells completions apart by their contexts.
  */
 #include <poll.h>
 #include <stdio.h>
@@ -47,7 +50,7 @@ static uint64_t far_base, far_key;
 static char *buf, *result;
 static size_t bytes;
 
-static int leaving; /* others may have left */
+static int leaving; /* other members may have ended */
 static int status;
 
 static void die(const char *what, long err)
@@ -157,7 +160,7 @@ static void finish(void *ctx)
 
 	for (polls = 1; (got = progress()) != ctx; polls++) {
 		if (got)
-			die("a completion that is nobody's", -FI_EOTHER);
+			die("a completion with an unknown context", -FI_EOTHER);
 		if (polls % 100000)
 			continue;
 		if (!until)
@@ -209,7 +212,7 @@ static void allreduce(void)
 	finish(&ctx);
 }
 
-/* check looks at the result of the last operation: numbers that every member made from its rank. */
+/* check compares the result of the last operation. Every member made its numbers from its rank. */
 static void check(int n)
 {
 	double sum = 0, got;
@@ -279,7 +282,7 @@ int main(int argc, char **argv)
 	if (collective)
 		check(n);
 	leaving = 1;
-	for (i = 1; i % 10000 || !poll(&in, 1, 0); i++) /* others may need what is left here */
+	for (i = 1; i % 10000 || !poll(&in, 1, 0); i++) /* other members may need the progress of this one */
 		progress();
 	return status;
 }
