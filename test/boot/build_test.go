@@ -20,7 +20,7 @@ import (
 	"gofabric/test/program"
 )
 
-// work is the folder of what is built.
+// work is the folder of the programs that are built.
 var work string
 
 func TestMain(m *testing.M) {
@@ -30,7 +30,7 @@ func TestMain(m *testing.M) {
 		os.Exit(1)
 	}
 	work = dir
-	os.Setenv("FABRICD_DIR", dir) // of this process, which TestRestart has register there
+	os.Setenv("FABRICD_DIR", dir) // for this process: TestRestart registers names with the daemon there
 	parallel.Run(8)
 	goleak.VerifyTestMain(m, goleak.Cleanup(func(code int) {
 		os.RemoveAll(dir)
@@ -38,12 +38,12 @@ func TestMain(m *testing.M) {
 	}))
 }
 
-// building returns what builds a program, once, and where it is then.
+// building returns a function that builds a program once and returns its path.
 func building(name, pkg string) func() (string, error) {
 	return sync.OnceValues(func() (string, error) { return filepath.Join(work, name), program.Build(work, pkg) })
 }
 
-// The program that is started, and the daemon.
+// The program that each test starts, and the daemon.
 var (
 	rank    = building("rank", "gofabric/test/boot/rank")
 	fabricd = building("fabricd", "gofabric/cmd/fabricd")
@@ -58,11 +58,12 @@ func rankPath(t *testing.T) string {
 	return path
 }
 
-// clean is the environment without what launchers and jobs say.
+// clean is the environment without the variables of launchers and jobs.
 func clean(more ...string) []string {
 	var env []string
 	for _, v := range os.Environ() {
-		if !strings.HasPrefix(v, "PMI") && !strings.HasPrefix(v, "SLURM_") && !strings.HasPrefix(v, "OMPI_") && !strings.HasPrefix(v, "GOFABRIC_") && !strings.HasPrefix(v, "FABRICD_") {
+		if !strings.HasPrefix(v, "PMI") && !strings.HasPrefix(v, "SLURM_") && !strings.HasPrefix(v, "OMPI_") &&
+			!strings.HasPrefix(v, "GOFABRIC_") && !strings.HasPrefix(v, "FABRICD_") {
 			env = append(env, v)
 		}
 	}
@@ -77,7 +78,7 @@ type result struct {
 	code int    // -1: by a signal
 }
 
-// run runs a program to its end, which is not long in coming: then it and what it started are killed, and the test fails.
+// run runs a program until it ends. After a time-out it kills the program with its children and fails the test.
 func run(t *testing.T, env []string, name string, args ...string) result {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), jobLimit)
@@ -98,12 +99,13 @@ func run(t *testing.T, env []string, name string, args ...string) result {
 	return result{out.String(), cmd.ProcessState.ExitCode()}
 }
 
-// wantAll fails the test unless all ranks of a job say that all is well.
+// wantAll fails the test unless all ranks of a job report success.
 func (r result) wantAll(t *testing.T, size int, source, provider string) {
 	t.Helper()
 	for i := range size {
-		if line := fmt.Sprintf("rank %d of %d, source %s, %s: ok\n", i, size, source, provider); strings.Count(r.out, line) != 1 {
-			t.Errorf("rank %d did not say %q", i, line)
+		if line := fmt.Sprintf("rank %d of %d, source %s, %s: ok\n", i, size, source,
+			provider); strings.Count(r.out, line) != 1 {
+			t.Errorf("rank %d did not print %q", i, line)
 		}
 	}
 	if r.code != 0 || t.Failed() {

@@ -8,7 +8,7 @@ import (
 	"gofabric/test/program"
 )
 
-// daemon starts a program that ends with the test.
+// daemon starts a program and ends it with the test.
 func daemon(t *testing.T, env []string, name string, args ...string) *program.Program {
 	t.Helper()
 	cmd := exec.Command(name, args...)

@@ -1,2 +1,3 @@
-// Package boot tests how jobs start: real launchers start processes, which find each other with package gofabric/boot and exchange messages.
+// Package boot tests how jobs start. Real launchers start processes, which find each other with package gofabric/boot
+// and exchange messages.
 package boot

@@ -12,7 +12,7 @@ import (
 	"gofabric/test/program"
 )
 
-// start starts size processes with nothing but variables, which say of each who it is, and returns what each said.
+// start starts size processes and returns their results. Each gets its rank from variables alone.
 func start(t *testing.T, size int, vars func(rank int) []string, args ...string) []result {
 	t.Helper()
 	results := make([]result, size)
@@ -46,41 +46,45 @@ func joinResults(list []result) result {
 	return r
 }
 
-// TestEnvironment: plain variables, as scripts set them and launchers without PMI.
+// TestEnvironment starts jobs from plain variables, as scripts and launchers without PMI set them.
 func TestEnvironment(t *testing.T) {
 	t.Parallel()
-	for _, names := range [][2]string{{"GOFABRIC_RANK", "GOFABRIC_SIZE"}, {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"}} {
+	for _, names := range [][2]string{{"GOFABRIC_RANK", "GOFABRIC_SIZE"},
+		{"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"}} {
 		t.Run(names[0], func(t *testing.T) {
 			root := program.FreeAddress(t)
 			vars := func(i int) []string {
-				return []string{fmt.Sprintf("%s=%d", names[0], i), names[1] + "=4", "GOFABRIC_ROOT=" + root, "GOFABRIC_JOB=j"}
+				return []string{fmt.Sprintf("%s=%d", names[0], i), names[1] + "=4",
+					"GOFABRIC_ROOT=" + root, "GOFABRIC_JOB=j"}
 			}
 			joinResults(start(t, 4, vars)).wantAll(t, 4, "tcp", "tcp")
 		})
 	}
 }
 
-// TestFolder: processes that share a folder.
+// TestFolder starts processes that share a folder.
 func TestFolder(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	vars := func(i int) []string {
-		return []string{fmt.Sprintf("GOFABRIC_RANK=%d", i), "GOFABRIC_SIZE=4", "GOFABRIC_BOOT_DIR=" + dir, "GOFABRIC_JOB=j"}
+		return []string{fmt.Sprintf("GOFABRIC_RANK=%d", i), "GOFABRIC_SIZE=4",
+			"GOFABRIC_BOOT_DIR=" + dir, "GOFABRIC_JOB=j"}
 	}
 	joinResults(start(t, 4, vars)).wantAll(t, 4, "file", "tcp")
 }
 
-// TestKubernetes: what the pods of an indexed job see.
+// TestKubernetes starts processes with the variables of the pods of an indexed job.
 func TestKubernetes(t *testing.T) {
 	t.Parallel()
 	root := program.FreeAddress(t)
 	vars := func(i int) []string {
-		return []string{fmt.Sprintf("JOB_COMPLETION_INDEX=%d", i), fmt.Sprintf("HOSTNAME=sim-%d", i), "GOFABRIC_SIZE=4", "GOFABRIC_ROOT=" + root}
+		return []string{fmt.Sprintf("JOB_COMPLETION_INDEX=%d", i), fmt.Sprintf("HOSTNAME=sim-%d", i),
+			"GOFABRIC_SIZE=4", "GOFABRIC_ROOT=" + root}
 	}
 	joinResults(start(t, 4, vars)).wantAll(t, 4, "kubernetes", "tcp")
 }
 
-// TestDies: the others learn who has died, and do not wait for it.
+// TestDies kills a rank. The other ranks get an error that names it, and do not wait for it.
 func TestDies(t *testing.T) {
 	t.Parallel()
 	root := program.FreeAddress(t)
@@ -89,7 +93,7 @@ func TestDies(t *testing.T) {
 		return []string{fmt.Sprintf("GOFABRIC_RANK=%d", i), "GOFABRIC_SIZE=4", "GOFABRIC_ROOT=" + root}
 	}, "-die", "2", "-quick")
 	if d := time.Since(begun); d > 20*time.Second {
-		t.Errorf("it took %v", d)
+		t.Errorf("the job took %v", d)
 	}
 	for i, r := range results {
 		if i != 2 && (r.code != 1 || !strings.Contains(r.out, "rank 2")) {

@@ -11,7 +11,7 @@ import (
 	"gofabric/test/program"
 )
 
-// startFabricd runs a daemon of the test's own, and returns the folder of its sockets.
+// startFabricd runs a daemon for this test and returns the folder of its sockets.
 func startFabricd(t *testing.T) string {
 	t.Helper()
 	dir := socketDir(t)
@@ -21,7 +21,7 @@ func startFabricd(t *testing.T) string {
 
 func socketDir(t *testing.T) string {
 	t.Helper()
-	dir, err := os.MkdirTemp("", "fd") // a short name, for sockets
+	dir, err := os.MkdirTemp("", "fd") // short, because paths of sockets are limited (unix(7))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -37,7 +37,7 @@ func runFabricd(t *testing.T, dir, state string) *program.Program {
 		t.Fatal(err)
 	}
 	d := daemon(t, clean(), path, "run", "--dir", dir, "--state-dir", state)
-	d.Until("it listens", func() bool {
+	d.Until("the daemon listens", func() bool {
 		conn, err := net.Dial("unix", filepath.Join(dir, "api.sock"))
 		if err == nil {
 			conn.Close()
@@ -47,7 +47,8 @@ func runFabricd(t *testing.T, dir, state string) *program.Program {
 	return d
 }
 
-// TestFabricd: processes that know rank and size, and meet in the directory of fabricd. A name serves one run.
+// TestFabricd starts processes that know rank and size and find each other in fabricd's directory. A job's name serves
+// for one run.
 func TestFabricd(t *testing.T) {
 	t.Parallel()
 	dir := startFabricd(t)
@@ -62,16 +63,17 @@ func TestFabricd(t *testing.T) {
 	}
 }
 
-// TestFabricdPods: pods that meet in fabricd's directory.
+// TestFabricdPods starts pods that find each other in fabricd's directory.
 func TestFabricdPods(t *testing.T) {
 	t.Parallel()
 	dir := startFabricd(t)
 	joinResults(start(t, 4, func(i int) []string {
-		return []string{fmt.Sprintf("JOB_COMPLETION_INDEX=%d", i), "GOFABRIC_SIZE=4", "GOFABRIC_JOB=run-1", "FABRICD_DIR=" + dir}
+		return []string{fmt.Sprintf("JOB_COMPLETION_INDEX=%d", i), "GOFABRIC_SIZE=4",
+			"GOFABRIC_JOB=run-1", "FABRICD_DIR=" + dir}
 	})).wantAll(t, 4, "kubernetes", "tcp")
 }
 
-// TestFabricdMissing: a rank that does not come is named.
+// TestFabricdMissing checks that the error names a rank that does not start.
 func TestFabricdMissing(t *testing.T) {
 	t.Parallel()
 	dir := startFabricd(t)

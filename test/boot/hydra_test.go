@@ -7,7 +7,8 @@ import (
 	"gofabric/test/need"
 )
 
-// TestHydra: four processes under MPICH's mpiexec.hydra learn rank and size, insert all addresses, and exchange messages.
+// TestHydra starts four processes with MPICH's mpiexec.hydra. They get rank and size, insert all addresses and
+// exchange messages.
 func TestHydra(t *testing.T) {
 	t.Parallel()
 	need.Programs(t, "mpich", "mpiexec.hydra")
@@ -20,8 +21,12 @@ func TestHydra(t *testing.T) {
 		{name: "rxd", provider: "udp;ofi_rxd", source: "pmi1"},
 		{name: "rxm", provider: "tcp;ofi_rxm", source: "pmi1"},
 		{name: "port", provider: "tcp", source: "pmi1", args: []string{"-pmi-port"}},
-		{name: "two hosts", provider: "tcp", source: "pmi1", args: []string{"-launcher", "fork", "-hosts", "localhost,127.0.0.1", "-ppn", "2"}}, // as far as hydra can tell: values travel between its proxies
-		{name: "two hosts, version 2", provider: "tcp", source: "pmi2", args: []string{"-launcher", "fork", "-hosts", "localhost,127.0.0.1", "-ppn", "2"}, more: []string{"-from", "pmi2"}},
+		// hydra starts two proxies, which exchange the values.
+		{name: "two hosts", provider: "tcp", source: "pmi1",
+			args: []string{"-launcher", "fork", "-hosts", "localhost,127.0.0.1", "-ppn", "2"}},
+		{name: "two hosts, version 2", provider: "tcp", source: "pmi2",
+			args: []string{"-launcher", "fork", "-hosts", "localhost,127.0.0.1", "-ppn", "2"},
+			more: []string{"-from", "pmi2"}},
 		{name: "version 2", provider: "tcp", source: "pmi2", more: []string{"-from", "pmi2"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -31,7 +36,7 @@ func TestHydra(t *testing.T) {
 	}
 }
 
-// TestHydraDies: a process that is killed ends the job; nobody waits for it for ever.
+// TestHydraDies kills a process. The job ends, and no process waits for it for ever.
 func TestHydraDies(t *testing.T) {
 	t.Parallel()
 	need.Programs(t, "mpich", "mpiexec.hydra")
@@ -41,7 +46,7 @@ func TestHydraDies(t *testing.T) {
 	}
 }
 
-// TestHydraOne: one process is a job, too.
+// TestHydraOne starts a job of one process.
 func TestHydraOne(t *testing.T) {
 	t.Parallel()
 	need.Programs(t, "mpich", "mpiexec.hydra")

@@ -14,8 +14,8 @@ import (
 	"gofabric/test/wait"
 )
 
-// TestRestart: fabricd is killed and starts again with nothing of what it knew. Endpoints that are registered with it notice nothing on their data path, and
-// register again by themselves.
+// TestRestart kills fabricd and starts it again without its state. The data path of registered endpoints is not
+// disturbed, and they register again without a call of the application.
 func TestRestart(t *testing.T) {
 	t.Parallel()
 	dir := os.Getenv("FABRICD_DIR")
@@ -38,7 +38,7 @@ func TestRestart(t *testing.T) {
 
 	d.End(syscall.SIGKILL)
 	if _, err := b.Insert("fabric://job/0"); !errors.Is(err, core.ErrNoData) {
-		t.Errorf("a name while fabricd is dead: %v", err)
+		t.Errorf("resolving a name while fabricd is dead: %v", err)
 	}
 	runFabricd(t, dir, "off")
 	for _, name := range []string{"fabric://job/0", "fabric://job/1"} {
@@ -51,7 +51,8 @@ func TestRestart(t *testing.T) {
 		}
 	}
 	t.Logf("the slowest round trip meanwhile took %v", slowest)
-	if slowest > 5*time.Second { // the machine may be busy; a data path that waits for fabricd takes as long as the names do, or for ever
+	// The machine may be busy; a data path that waits for fabricd would take as long as the names do, or for ever.
+	if slowest > 5*time.Second {
 		t.Errorf("a round trip took %v", slowest)
 	}
 }
@@ -79,7 +80,7 @@ func insert(t *testing.T, e *gofabric.Endpoint, name string) gofabric.Peer {
 	return p
 }
 
-// echo sends back what comes.
+// echo sends each message back.
 func echo(ctx context.Context, e *gofabric.Endpoint, to gofabric.Peer) error {
 	buf := make([]byte, 64)
 	for {
@@ -105,7 +106,7 @@ func ping(ctx context.Context, e *gofabric.Endpoint, to gofabric.Peer) (slowest 
 			return slowest, err
 		}
 		slowest = max(slowest, time.Since(begun))
-		select { // a few hundred a second are enough
+		select { // a few hundred round trips a second are enough
 		case <-time.After(2 * time.Millisecond):
 		case <-ctx.Done():
 			return slowest, ctx.Err()

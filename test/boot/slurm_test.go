@@ -13,7 +13,7 @@ import (
 	"gofabric/test/program"
 )
 
-// TestSlurm: four processes under srun --mpi=pmi2, with a Slurm of one node that the test starts and ends.
+// TestSlurm starts four processes with srun --mpi=pmi2. The test starts and ends a Slurm of one node.
 func TestSlurm(t *testing.T) {
 	t.Parallel()
 	need.Root(t, "slurmd, which starts programs of other users,")
@@ -22,7 +22,8 @@ func TestSlurm(t *testing.T) {
 	env := clean("SLURM_CONF=" + conf)
 	for _, provider := range []string{"tcp", "udp;ofi_rxd"} {
 		t.Run(provider, func(t *testing.T) {
-			run(t, env, "srun", "--mpi=pmi2", "-n", "4", rankPath(t), "-provider", provider).wantAll(t, 4, "pmi2", provider)
+			run(t, env, "srun", "--mpi=pmi2", "-n", "4", rankPath(t), "-provider",
+				provider).wantAll(t, 4, "pmi2", provider)
 		})
 	}
 	t.Run("version 1", func(t *testing.T) {
@@ -40,15 +41,16 @@ func TestSlurm(t *testing.T) {
 	})
 }
 
-// startSlurm starts munge (by force: it minds who may write to the folders above its own), slurmctld and slurmd in a folder of the test, and returns their configuration.
+// startSlurm starts munge, slurmctld and slurmd in a folder of the test and returns their configuration. munge gets
+// --force, because it refuses folders below one that other users may write to.
 func startSlurm(t *testing.T) string {
 	t.Helper()
-	dir, err := os.MkdirTemp("", "slurm") // not t.TempDir: its name may be too long for a socket
+	dir, err := os.MkdirTemp("", "slurm") // not t.TempDir, whose name may be too long for a socket
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { os.RemoveAll(dir) })
-	if err := os.Chmod(dir, 0o755); err != nil { // munged asks for it
+	if err := os.Chmod(dir, 0o755); err != nil { // munged requires it
 		t.Fatal(err)
 	}
 	host, err := os.Hostname()
@@ -60,15 +62,17 @@ func startSlurm(t *testing.T) string {
 	rand.Read(key)
 	write(t, filepath.Join(dir, "munge.key"), string(key))
 	socket := filepath.Join(dir, "munge.sock")
-	munged := daemon(t, nil, "munged", "--foreground", "--force", "--key-file="+filepath.Join(dir, "munge.key"), "--socket="+socket, "--pid-file="+filepath.Join(dir, "munged.pid"),
+	munged := daemon(t, nil, "munged", "--foreground", "--force", "--key-file="+filepath.Join(dir, "munge.key"),
+		"--socket="+socket, "--pid-file="+filepath.Join(dir, "munged.pid"),
 		"--log-file="+filepath.Join(dir, "munged.log"), "--seed-file="+filepath.Join(dir, "munge.seed"))
-	munged.Until("it has its socket", func() bool { _, err := os.Stat(socket); return err == nil })
+	munged.Until("munged has its socket", func() bool { _, err := os.Stat(socket); return err == nil })
 	conf := filepath.Join(dir, "slurm.conf")
 	at := program.FreeAddresses(t, 2)
 	_, ctlPort, _ := strings.Cut(at[0], ":")
 	_, dPort, _ := strings.Cut(at[1], ":")
 	write(t, conf, slurmConf(dir, host, ctlPort, dPort))
-	write(t, filepath.Join(dir, "cgroup.conf"), "CgroupPlugin=cgroup/v1\n") // that of version 2 wants systemd, though nothing here uses it
+	// The plugin for version 2 needs systemd, although nothing here uses it.
+	write(t, filepath.Join(dir, "cgroup.conf"), "CgroupPlugin=cgroup/v1\n")
 	env := clean("SLURM_CONF=" + conf)
 	for _, sub := range []string{"state", "spool"} {
 		if err := os.Mkdir(filepath.Join(dir, sub), 0o755); err != nil {
@@ -77,7 +81,7 @@ func startSlurm(t *testing.T) string {
 	}
 	daemon(t, env, "slurmctld", "-D", "-f", conf)
 	slurmd := daemon(t, env, "slurmd", "-D", "-f", conf)
-	slurmd.Until("its node is idle", func() bool {
+	slurmd.Until("slurmd's node is idle", func() bool {
 		cmd := exec.CommandContext(t.Context(), "sinfo", "-h", "-o", "%T")
 		cmd.Env = env
 		out, err := cmd.Output()

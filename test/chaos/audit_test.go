@@ -6,14 +6,18 @@ import (
 	"time"
 )
 
-// The audit reads the journals of all processes, dead or alive, and says what has become of each message. What must not be lost is what docs/completion.md says:
+// The audit reads the journals of all processes, dead or alive, and decides what became of each message.
+// docs/completion.md says which messages must arrive:
 //
-//   - what has completed at delivery level, as long as the receiver lives, whatever becomes of the sender and of the path,
-//   - what has completed at another level, or was injected, as long as the receiver lives, the path is sound, and the sender lives or has closed in good order.
+//   - A message that has completed at delivery level arrives as long as the receiver lives, even if the sender ends
+//     or the path breaks.
+//   - A message that has completed at another level, or was injected, arrives as long as the receiver lives, the
+//     path is sound, and the sender lives or has closed in good order.
 //
-// A receiver that has begun a new life at its address is another one: what was sent before the sender could know went to the one that died.
+// A receiver that has begun a new life at its address is another receiver. Messages that were sent before the sender
+// could know of the new life went to the old one.
 
-// grace is how long a message that must arrive may take until it has been received: readers are late, and busy.
+// grace is how long a message that must arrive may take until it has been received. Readers are late and busy.
 const grace = 12 * time.Second
 
 // fate is how a life has ended.
@@ -26,18 +30,18 @@ const (
 	late        // in good order, but a peer has not taken everything in time
 )
 
-// life is a process, or what a process is until it closes and opens everything again.
+// life is the time from opening to closing everything in a process. A process may have several, one after the other.
 type life struct {
 	owner      uint8
 	number     uint16
-	up, ended  time.Duration // up: it can be reached
+	up, ended  time.Duration // from up to ended it can be reached
 	ready      bool
 	fate       fate
 	journal    reader
-	quietTold  map[uint8]bool // peers of whom it was said that nothing comes from them
+	quietTold  map[uint8]bool // peers whose silence was reported already
 	closing    bool
 	closeStart time.Duration
-	gaveUp     map[uint8][]time.Duration // peers, when operations toward them ended for want of an answer
+	gaveUp     map[uint8][]time.Duration // by peer: when operations toward it ended because it did not answer
 }
 
 type lifeKey struct {
@@ -51,7 +55,7 @@ type flow struct {
 	lane, to uint8
 }
 
-// tie is a life and one of a peer.
+// tie is a pair of lives, one of each of two nodes.
 type tie struct {
 	lifeKey
 	to lifeKey
@@ -63,7 +67,7 @@ type mailKey struct {
 	to uint8
 }
 
-// mail is a message that nobody has received so far.
+// mail is a message that has not been received so far.
 type mail struct {
 	posted, done time.Duration
 	level        level
@@ -86,19 +90,20 @@ type audit struct {
 	}]uint64
 	heard    map[[2]uint8]time.Duration // by receiver and sender
 	knows    map[tie]time.Duration      // since when, at the latest
-	troubles map[uint8][]span           // the paths of a node were bad for longer than its peers bear
+	troubles map[uint8][]span           // the paths of a node were bad for longer than its peers wait
 	pauses   map[uint8][]span           // a node was stopped
-	ends     map[lifeKey]noteKind       // how the end of a life looked to its reader
+	ends     map[lifeKey]noteKind       // how the reader saw the end of a life
 }
 
 func newAudit(y *tally) *audit {
 	return &audit{tally: y, lives: map[lifeKey]*life{}, of: map[uint8][]*life{}, open: map[mailKey]*mail{}, got: map[flow]bits{}, last: map[struct {
 		flow
 		reader uint16
-	}]uint64{}, heard: map[[2]uint8]time.Duration{}, knows: map[tie]time.Duration{}, troubles: map[uint8][]span{}, pauses: map[uint8][]span{}, ends: map[lifeKey]noteKind{}}
+	}]uint64{}, heard: map[[2]uint8]time.Duration{}, knows: map[tie]time.Duration{}, troubles: map[uint8][]span{},
+		pauses: map[uint8][]span{}, ends: map[lifeKey]noteKind{}}
 }
 
-// born says that a life begins.
+// born notes the beginning of a life.
 func (a *audit) born(owner uint8, number uint16, now time.Duration) *life {
 	l := &life{owner: owner, number: number, up: now, quietTold: map[uint8]bool{}, gaveUp: map[uint8][]time.Duration{}}
 	a.lives[lifeKey{owner, number}] = l
@@ -106,14 +111,14 @@ func (a *audit) born(owner uint8, number uint16, now time.Duration) *life {
 	return l
 }
 
-// died says that a life is about to end without closing.
+// died notes that a life is about to end without closing.
 func (a *audit) died(owner uint8, number uint16, now time.Duration) {
 	if l := a.lives[lifeKey{owner, number}]; l.fate == living {
 		l.fate, l.ended = killed, now
 	}
 }
 
-// bits are numbers from 1 on.
+// bits is a set of numbers from 1 on.
 type bits []uint64
 
 // set sets a bit and reports whether it was set.
@@ -129,7 +134,7 @@ func (b *bits) set(n uint64) (was bool) {
 
 func (b bits) has(n uint64) bool { return n/64 < uint64(len(b)) && b[n/64]>>(n%64)&1 != 0 }
 
-// take takes a record of the journal of l.
+// take processes a record from the journal of l.
 func (a *audit) take(l *life, n note) {
 	switch n.kind {
 	case notePosted:
@@ -151,7 +156,7 @@ func (a *audit) take(l *life, n note) {
 		if l.fate = closed; n.kind == noteLate {
 			l.fate = late
 			if a.calm(l.closeStart-silence, n.at) {
-				a.tally.fault(hung, "%s life %d: a close gave up, from %v to %v, though nobody was stopped and no path was bad", nameOf(l.owner), l.number, l.closeStart, n.at)
+				a.tally.fault(hung, "%s life %d: a close gave up, from %v to %v, though no process was stopped and no path was bad", nameOf(l.owner), l.number, l.closeStart, n.at)
 			}
 		}
 		l.ended = n.at
@@ -169,7 +174,8 @@ func (a *audit) received(l *life, m letter, at time.Duration) {
 	f := flow{lifeKey{m.owner, m.life}, m.lane, l.owner}
 	b := a.got[f]
 	if b.set(m.seq) {
-		a.tally.fault(duplicated, "%v to %s comes twice, the second time to its life %d", m, nameOf(l.owner), l.number)
+		a.tally.fault(duplicated, "%v to %s was received twice, the second time by its life %d", m, nameOf(l.owner),
+			l.number)
 	}
 	a.got[f] = b
 	key := struct {
@@ -177,7 +183,7 @@ func (a *audit) received(l *life, m letter, at time.Duration) {
 		reader uint16
 	}{f, l.number}
 	if last := a.last[key]; m.seq < last {
-		a.tally.fault(disordered, "%v to %s comes after %d", m, nameOf(l.owner), last)
+		a.tally.fault(disordered, "%v to %s was received after %d", m, nameOf(l.owner), last)
 	} else {
 		a.last[key] = m.seq
 	}
@@ -190,14 +196,15 @@ func (a *audit) received(l *life, m letter, at time.Duration) {
 	a.meet(tie{sender, reader}, at)
 }
 
-// meet notes that one life knows another at a time: it has a message of it, or it sent one then that came there.
+// meet notes that one life knows another at a time: it has received a message of it, or has sent it one that arrived.
 func (a *audit) meet(t tie, at time.Duration) {
 	if since, met := a.knows[t]; !met || at < since {
 		a.knows[t] = at
 	}
 }
 
-// knew reports whether a life knew, when it sent a message, which life of the receiver it sent it to. The first life is the one that everybody knows.
+// knew reports whether a life knew, when it sent a message, which life of the receiver it sent it to. Every life knows
+// the first life of a node.
 func (a *audit) knew(k mailKey, m *mail) bool {
 	first := a.of[k.to][0]
 	there := first
@@ -210,7 +217,7 @@ func (a *audit) knew(k mailKey, m *mail) bool {
 	return there == first || met && since <= m.posted
 }
 
-// met reports whether one of the spans meets a time.
+// met reports whether one of the spans overlaps the time from from to to.
 func met(spans []span, from, to time.Duration) bool {
 	for i := len(spans) - 1; i >= 0; i-- {
 		if spans[i].meets(from, to) {
@@ -220,7 +227,7 @@ func met(spans []span, from, to time.Duration) bool {
 	return false
 }
 
-// begin and end note spans.
+// begin and end note when a span begins and ends.
 func begin(m map[uint8][]span, owner uint8, now time.Duration) {
 	m[owner] = append(m[owner], span{from: now})
 }
@@ -231,7 +238,7 @@ func end(m map[uint8][]span, owner uint8, now time.Duration) {
 	}
 }
 
-// calm reports that all have run and could reach each other in a time.
+// calm reports whether all processes ran and could reach each other from from to to.
 func (a *audit) calm(from, to time.Duration) bool {
 	for _, m := range []map[uint8][]span{a.troubles, a.pauses} {
 		for _, s := range m {
@@ -243,7 +250,7 @@ func (a *audit) calm(from, to time.Duration) bool {
 	return true
 }
 
-// paused is how much of a time a node was stopped.
+// paused returns how long a node was stopped between from and to.
 func (a *audit) paused(owner uint8, from, to time.Duration) (sum time.Duration) {
 	for _, s := range a.pauses[owner] {
 		if s.meets(from, to) {
@@ -277,7 +284,7 @@ func (a *audit) wasUp(owner uint8, at time.Duration) bool {
 	return false
 }
 
-// judge looks at all messages that nobody has received. It returns how many must still come.
+// judge decides on all messages that have not been received. It returns how many must still arrive.
 func (a *audit) judge(now time.Duration) (due int) {
 	for k, m := range a.open {
 		switch by := a.excused(k, m, now); {
@@ -287,10 +294,10 @@ func (a *audit) judge(now time.Duration) (due int) {
 				due++
 				continue
 			}
-			if !m.level.arrives() && !a.knew(k, m) { // all that may say so has come by now
+			if !m.level.arrives() && !a.knew(k, m) { // all journals that could show it have been read
 				break
 			}
-			a.tally.fault(lost, "%v to %s has completed (%v) at %v, and has not come by %v; its sender %v (it has given the receiver up at %v)", k.letter, nameOf(k.to), m.level, m.done, now, a.lives[lifeKey{k.owner, k.life}],
+			a.tally.fault(lost, "%v to %s has completed (%v) at %v, and had not arrived by %v; its sender %v (it gave the receiver up at %v)", k.letter, nameOf(k.to), m.level, m.done, now, a.lives[lifeKey{k.owner, k.life}],
 				a.lives[lifeKey{k.owner, k.life}].gaveUp[k.to])
 		case by == "waits":
 			continue
@@ -311,7 +318,7 @@ func (l *life) String() string {
 	return s
 }
 
-// excused says why a message need not come; "": it must.
+// excused returns why a message need not arrive, "" if it must.
 func (a *audit) excused(k mailKey, m *mail, now time.Duration) string {
 	sender := a.lives[lifeKey{k.owner, k.life}]
 	switch {
@@ -328,17 +335,17 @@ func (a *audit) excused(k mailKey, m *mail, now time.Duration) string {
 	case sender.fate == killed || sender.fate == late:
 		return "the sender has ended"
 	case !a.wasUp(k.to, m.posted):
-		return "the receiver was not there"
+		return "the receiver was down"
 	case met(a.troubles[k.owner], m.posted, now) || met(a.troubles[k.to], m.posted, now):
 		return "the path was bad"
 	}
 	return ""
 }
 
-// quiet is how long a living peer may be silent that sends all the time.
+// quiet is how long a living peer may be silent. All peers send all the time.
 const quiet = 20 * time.Second
 
-// silent looks for nodes that do not hear from each other any more.
+// silent finds nodes that have stopped receiving from each other.
 func (a *audit) silent(nodes int, now time.Duration) {
 	if now < quiet {
 		return
@@ -356,21 +363,23 @@ func (a *audit) silent(nodes int, now time.Duration) {
 			}
 			if calm && now-since > quiet {
 				to.quietTold[uint8(j)] = true
-				a.tally.fault(hung, "node %d life %d has heard nothing of node %d life %d since %v; it is %v", i, to.number, j, from.number, since, now)
+				a.tally.fault(hung, "node %d life %d has received nothing from node %d life %d since %v; it is %v", i,
+					to.number, j, from.number, since, now)
 			}
 		}
 	}
 }
 
-// current is the life of an owner, nil if it has none.
+// current returns the current life of an owner, nil if it has none.
 func (a *audit) current(owner uint8) *life {
-	if all := a.of[owner]; len(all) > 0 && all[len(all)-1].ready && all[len(all)-1].fate == living && !all[len(all)-1].closing {
+	if all := a.of[owner]; len(all) > 0 && all[len(all)-1].ready &&
+		all[len(all)-1].fate == living && !all[len(all)-1].closing {
 		return all[len(all)-1]
 	}
 	return nil
 }
 
-// read takes what is new in the journals.
+// read processes what is new in the journals.
 func (a *audit) read() {
 	for _, l := range a.lives {
 		if l.journal.f == nil {
@@ -382,7 +391,7 @@ func (a *audit) read() {
 	}
 }
 
-// TestAudit has the rule decide cases of each kind.
+// TestAudit checks the rule with cases of each kind.
 func TestAudit(t *testing.T) {
 	const sec = time.Second
 	at := letter{owner: 2, life: 1, lane: 1, seq: 1}
@@ -391,8 +400,8 @@ func TestAudit(t *testing.T) {
 		sender         fate
 		received, path bool
 		receiverDied   bool
-		restarted      bool // the receiver has begun a new life before,
-		met, heard     bool // and the sender has sent it something since, or received something of it
+		restarted      bool // the receiver has begun a new life before the message was sent
+		met, heard     bool // and the sender has sent the new life something since, or received something from it
 		want           string
 	}{
 		{level: levelTransmit, want: "lost"},

@@ -18,7 +18,7 @@ import (
 	"gofabric/core"
 )
 
-// The box receives through the root package what couriers bring, and is late.
+// The box receives through the root package what couriers send. It reads late.
 
 type box struct {
 	setup
@@ -57,7 +57,7 @@ func boxMain(text string) {
 	}
 	b.journal.f.Close()
 	if more := before.settle(); more != "" {
-		b.fail(leaked, "after everything was closed there are more than before: %s", more)
+		b.fail(leaked, "after everything was closed, more is in use than before: %s", more)
 	}
 	say("CLOSED %d", b.Life)
 	os.Exit(0)
@@ -88,7 +88,7 @@ func (b *box) open(ctx context.Context) (io.Closer, error) {
 	return ep, nil
 }
 
-// accept takes connections. The private data that comes with one says who sends.
+// accept accepts connections. The private data of a connection request names the sender.
 func (b *box) accept(ctx context.Context, l *gofabric.Listener) {
 	defer b.calls.Done()
 	for {
@@ -114,7 +114,7 @@ func (b *box) accept(ctx context.Context, l *gofabric.Listener) {
 	}
 }
 
-// receive takes messages until there are no more, and is late at times.
+// receive receives messages until there are no more. It reads late at times.
 func (b *box) receive(ctx context.Context, ep *gofabric.Endpoint, tagged bool, from letter) {
 	defer b.calls.Done()
 	buf := make([]byte, b.Most)
@@ -127,7 +127,7 @@ func (b *box) receive(ctx context.Context, ep *gofabric.Endpoint, tagged bool, f
 		var got gofabric.Received
 		var err error
 		if !scribbled(buf, scribbleRx) {
-			b.fail(altered, "a buffer changed after its receive was over")
+			b.fail(altered, "a buffer changed after its receive had completed")
 		}
 		if tagged {
 			got, err = ep.TRecv(ctx, gofabric.AnyPeer, buf, 0, ^uint64(0))

@@ -9,23 +9,23 @@ import (
 	"gofabric/test/need"
 )
 
-// TestShort is a few seconds over one stack.
+// TestShort runs one stack for a few seconds.
 func TestShort(t *testing.T) {
 	if testing.Short() {
-		t.Skip("not with -short")
+		t.Skip("skipped with -short")
 	}
 	t.Parallel()
 	y := &tally{t: t, events: map[eventKind]int{}}
 	run(t, way{stack: stacks[2], carrier: overMemory, brief: true}, 4, 3*time.Second, y)
 	if y.events[evKill] == 0 || y.events[evClose] == 0 {
-		t.Errorf("nothing has happened: %v", y.events)
+		t.Errorf("nothing happened: %v", y.events)
 	}
 }
 
-// TestStacks is the whole of it: all stacks that are asked for, each over its carriers, one after the other.
+// TestStacks runs each stack that was chosen over each of its carriers, one after the other.
 func TestStacks(t *testing.T) {
 	if os.Getenv("GOFABRIC_CHAOS") == "" {
-		need.Asked(t, "it takes minutes, GOFABRIC_CHAOS=2m says how many for each stack")
+		need.Asked(t, "it takes minutes; GOFABRIC_CHAOS=2m sets how many for each stack")
 	}
 	long := 2 * time.Minute
 	if text := os.Getenv("GOFABRIC_CHAOS"); text != "" {
@@ -52,7 +52,7 @@ func TestStacks(t *testing.T) {
 	}
 }
 
-// seedOf is the seed.
+// seedOf returns the seed of the schedule.
 func seedOf(t *testing.T) uint64 {
 	text := os.Getenv("GOFABRIC_CHAOS_SEED")
 	if text == "" {
@@ -65,12 +65,12 @@ func seedOf(t *testing.T) uint64 {
 	return seed
 }
 
-// run lets a fleet live through a schedule.
+// run runs a fleet through a schedule.
 func run(t *testing.T, w way, nodes int, long time.Duration, y *tally) {
 	seed := seedOf(t)
 	f := newFleet(t, w, nodes, seed, y)
 	s := f.setup
-	s.Life, s.Me = 1, uint8(nodes) // the host
+	s.Life, s.Me = 1, uint8(nodes) // this process
 	f.box = f.launch(boxVar, s, boxOwner)
 	for i := range nodes {
 		f.start(i, 1)
@@ -85,7 +85,7 @@ func run(t *testing.T, w way, nodes int, long time.Duration, y *tally) {
 			begin(f.audit.troubles, boxOwner, 0)
 		}
 	}
-	if !f.until("all are ready", patience, func() bool {
+	if !f.until("all processes are ready", patience, func() bool {
 		for _, p := range append([]*proc{f.box}, f.nodes...) {
 			if !p.ready {
 				return false
@@ -111,7 +111,7 @@ func run(t *testing.T, w way, nodes int, long time.Duration, y *tally) {
 		if now := f.now(); now-judged > time.Second/2 {
 			judged = now
 			f.audit.read()
-			f.audit.judge(now - time.Second) // what is in the journals by then has been read
+			f.audit.judge(now - time.Second) // the journals have been read up to then
 			f.audit.silent(nodes, now-time.Second)
 		}
 	}

@@ -8,24 +8,24 @@ import (
 	"gofabric/core"
 )
 
-// Connections of nodes over connected endpoints: each node connects to every node, itself among them, and sends over what it has connected; it receives from
-// all through one shared context.
+// Connections of nodes over connected endpoints. Each node connects to every node, including itself, and sends over
+// the connections that it has made. It receives from all through one shared context.
 
-// idleTurns is how often a node that has seen the end of a connection must find nothing to receive before it closes its end: time alone tells nothing of a process
-// that was stopped, or that the machine has not run.
+// idleTurns is how often a node that has seen the end of a connection must find nothing to receive before it closes
+// its own end. Elapsed time proves nothing: the process may have been stopped, or the machine may not have run it.
 const idleTurns = 50
 
 type conn struct {
 	ep    *core.Endpoint
-	to    *peer // nil of one that was accepted
+	to    *peer // nil for a connection that was accepted
 	up    bool
 	since time.Time
 	told  bool
-	over  time.Time // when its end was seen: what came before is still to be received
-	idled int       // of the node by then
+	over  time.Time // when its end was seen; what was sent before is still to be received
+	idled int       // the node's count at that time
 }
 
-// listen opens the passive endpoint and what is shared by all connections.
+// listen opens the passive endpoint and the objects that all connections share.
 func (n *node) listen(info *core.Info) (err error) {
 	if n.eq, err = n.fabric.OpenEQ(core.EQAttr{WaitObj: core.WaitUnspec}); err != nil {
 		return err
@@ -47,7 +47,8 @@ func (n *node) start(info *core.Info, to *peer) (*conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := errors.Join(ep.BindCQ(n.cq, core.BindTransmit|core.BindRecv), ep.BindEQ(n.eq, 0), ep.BindSRX(n.srx), ep.Enable()); err != nil {
+	if err := errors.Join(ep.BindCQ(n.cq, core.BindTransmit|core.BindRecv), ep.BindEQ(n.eq, 0),
+		ep.BindSRX(n.srx), ep.Enable()); err != nil {
 		return nil, errors.Join(err, ep.Close())
 	}
 	c := &conn{ep: ep, to: to, since: time.Now()}
@@ -55,7 +56,7 @@ func (n *node) start(info *core.Info, to *peer) (*conn, error) {
 	return c, nil
 }
 
-// tend makes the connections that are missing, and takes events.
+// tend makes the connections that are missing, and reads events.
 func (n *node) tend(now time.Time) {
 	for _, p := range n.peers {
 		if p.out == nil && now.After(p.redial) && !n.draining {
@@ -73,7 +74,7 @@ func (n *node) tend(now time.Time) {
 		}
 		if took := now.Sub(c.since); !c.up && !c.told && took-n.stalled > bound {
 			c.told = true
-			n.fail(hung, "a connection (to %v) is neither made nor refused after %v", c.to != nil, took)
+			n.fail(hung, "a connection (to %v) is neither established nor refused after %v", c.to != nil, took)
 		}
 	}
 }
@@ -101,7 +102,7 @@ func (n *node) dial(p *peer, now time.Time) {
 	p.out = c
 }
 
-// event takes an event, and reports whether there was one.
+// event reads an event, and reports whether there was one.
 func (n *node) event() bool {
 	var ev core.EQEvent
 	err := n.eq.Read(&ev, 0)
@@ -135,14 +136,14 @@ func (n *node) event() bool {
 	return true
 }
 
-// forget has nothing more sent over c.
+// forget stops sending over c.
 func (n *node) forget(c *conn) {
 	if c.to != nil && c.to.out == c {
 		c.to.out = nil
 	}
 }
 
-// answer accepts a connection. It may be gone already.
+// answer accepts a connection request. The peer may be gone already.
 func (n *node) answer(info *core.Info) {
 	c, err := n.start(info, nil)
 	if err != nil {
@@ -154,7 +155,7 @@ func (n *node) answer(info *core.Info) {
 	}
 }
 
-// hangUp closes a connection. What is under way on it ends without completions.
+// hangUp closes a connection. Its pending operations end without completions.
 func (n *node) hangUp(c *conn) {
 	began := time.Now()
 	err := c.ep.Close()
@@ -169,7 +170,7 @@ func (n *node) hangUp(c *conn) {
 	n.forget(c)
 }
 
-// shutdownOne shuts down a connection that this node sends over, in good order.
+// shutdownOne shuts down in good order a connection that this node sends over.
 func (n *node) shutdownOne() {
 	p := n.peers[n.rng.IntN(len(n.peers))]
 	if p.out == nil || !p.out.up {

@@ -6,15 +6,15 @@ import (
 	"testing"
 )
 
-// Content that follows from who sends it: whoever knows the name of a message knows all its bytes, and how many there are.
+// The content of a message follows from its name: the name determines the length and every byte.
 
-// sizeMax is the longest message, bytes.
+// sizeMax is the length of the longest message in bytes.
 const sizeMax = 4 << 20
 
-// letter names a message. It travels as tag or as remote CQ data, so that a message of one byte has a name, too.
+// letter names a message. The name travels as tag or as remote CQ data, so that a message of one byte has one, too.
 type letter struct {
-	owner uint8  // whoever sends
-	life  uint16 // which of its lives
+	owner uint8  // the sender
+	life  uint16 // the sender's life
 	lane  uint8  // below 16; letters of a lane to one peer are in order
 	seq   uint64 // from 1 on, below 1 << 36
 }
@@ -39,7 +39,7 @@ func mix(x uint64) uint64 {
 	return x ^ x>>31
 }
 
-// size is the length of a letter: mostly short, and up to most, which both ends know.
+// size returns the length of a letter: mostly short, and at most most, which both ends know.
 func (l letter) size(most int) int {
 	x := mix(l.word())
 	n := int(x >> 8 & (1<<40 - 1))
@@ -73,7 +73,7 @@ func pour(b []byte, x uint64) {
 	}
 }
 
-// differs is where b is not what pour makes of x; -1: nowhere.
+// differs returns the first index where b differs from what pour makes of x, -1 if there is none.
 func differs(b []byte, x uint64) int {
 	at := 0
 	for ; len(b) >= 8; b, at = b[8:], at+8 {
@@ -91,7 +91,7 @@ func differs(b []byte, x uint64) int {
 	return -1
 }
 
-// check says what is wrong with b as the content of l; "" if nothing is.
+// check returns what is wrong with b as the content of l, "" if nothing is.
 func (l letter) check(b []byte, most int) string {
 	if n := l.size(most); len(b) != n {
 		return fmt.Sprintf("%v has %d bytes, want %d", l, len(b), n)
@@ -102,13 +102,13 @@ func (l letter) check(b []byte, most int) string {
 	return ""
 }
 
-// What is in a buffer that belongs to the application: nothing that anybody sends.
+// Fill patterns of buffers that belong to the application. No message has this content.
 const (
 	scribbleTx = 0x5a
 	scribbleRx = 0xa5
 )
 
-// scribble writes over a buffer that was handed back.
+// scribble overwrites a buffer that was handed back.
 func scribble(b []byte, with byte) {
 	if len(b) == 0 {
 		return
@@ -119,7 +119,7 @@ func scribble(b []byte, with byte) {
 	}
 }
 
-// scribbled reports whether b is still as scribble left it.
+// scribbled reports whether b is as scribble left it.
 func scribbled(b []byte, with byte) bool {
 	for ; len(b) > 0 && len(b)%8 != 0; b = b[1:] {
 		if b[0] != with {
@@ -134,7 +134,7 @@ func scribbled(b []byte, with byte) bool {
 	return true
 }
 
-// nameOf says who an owner is.
+// nameOf returns the name of an owner for reports.
 func nameOf(owner uint8) string {
 	switch owner {
 	case boxOwner:
@@ -147,14 +147,14 @@ func nameOf(owner uint8) string {
 	return fmt.Sprintf("node %d", owner)
 }
 
-// Owners that are no nodes.
+// Owners that are not nodes.
 const (
 	boxOwner     = 100
 	courierOwner = 101
 	nativeOwner  = 102
 )
 
-// TestContent: no byte of a message can be another without notice, and no message is another's.
+// TestContent checks that any changed byte of a message is noticed, and that no message has the content of another.
 func TestContent(t *testing.T) {
 	l := letter{owner: 3, life: 2, lane: 1, seq: 77}
 	if got := letterOf(l.word()); got != l {
@@ -171,21 +171,21 @@ func TestContent(t *testing.T) {
 	for i := range b {
 		b[i] ^= 4
 		if l.check(b, sizeMax) == "" {
-			t.Errorf("byte %d is wrong, and nobody noticed", i)
+			t.Errorf("byte %d is wrong, and check did not notice", i)
 		}
 		b[i] ^= 4
 	}
 	if l.check(b[1:], sizeMax) == "" {
-		t.Error("a byte is missing, and nobody noticed")
+		t.Error("a byte is missing, and check did not notice")
 	}
 	scribble(b, scribbleRx)
 	if !scribbled(b, scribbleRx) || l.check(b, sizeMax) == "" {
-		t.Error("a scribble is not what it should be")
+		t.Error("scribbled does not recognize what scribble wrote")
 	}
 	for _, i := range []int{0, len(b) / 2, len(b) - 1} {
 		b[i]++
 		if scribbled(b, scribbleRx) {
-			t.Errorf("byte %d of a scribble is wrong, and nobody noticed", i)
+			t.Errorf("byte %d of a scribbled buffer is wrong, and scribbled did not notice", i)
 		}
 		b[i]--
 	}

@@ -16,14 +16,14 @@ import (
 	"gofabric/core"
 )
 
-// A courier sends some messages to the box through the root package and ends, in the way that its order says:
+// A courier sends some messages to the box through the root package and ends as its order says:
 //
 //	close      Close, with nothing under way
 //	busy       Close while another goroutine sends
-//	shutdown   fi_shutdown, of a connection
-//	half       CloseWrite, the box's goodbye, Close
-//	exit       without closing anything
-//	kill       it sends until it is killed
+//	shutdown   fi_shutdown of a connection
+//	half       CloseWrite, wait for the box's end, Close
+//	exit       exit without closing anything
+//	kill       send until it is killed
 
 type courier struct {
 	setup
@@ -33,7 +33,8 @@ type courier struct {
 }
 
 func (c *courier) fail(k count, format string, args ...any) {
-	say("FAIL %s courier %d (%s): %s", countNames[k], c.Life, c.Order, strings.ReplaceAll(fmt.Sprintf(format, args...), "\n", " / "))
+	say("FAIL %s courier %d (%s): %s", countNames[k], c.Life, c.Order,
+		strings.ReplaceAll(fmt.Sprintf(format, args...), "\n", " / "))
 }
 
 // courierMain is the program of a courier.
@@ -69,7 +70,7 @@ func courierMain(text string) {
 		}
 	}
 	if c.Order == "busy" {
-		time.Sleep(time.Duration(rng.Int64N(int64(200 * time.Millisecond)))) // this is when it closes
+		time.Sleep(time.Duration(rng.Int64N(int64(200 * time.Millisecond)))) // the close begins at a random time
 	}
 	if c.Order != "exit" {
 		c.end(ctx, stop)
@@ -77,19 +78,21 @@ func courierMain(text string) {
 		cancel()
 		c.journal.f.Close()
 		if more := before.settle(); more != "" {
-			c.fail(leaked, "after everything was closed there are more than before: %s", more)
+			c.fail(leaked, "after everything was closed, more is in use than before: %s", more)
 		}
-		time.Sleep(time.Duration(rng.Int64N(int64(time.Second)))) // its buffers, which the box may still read, have been written over
+		// The buffers, which the box may still read, have been overwritten.
+		time.Sleep(time.Duration(rng.Int64N(int64(time.Second))))
 	}
 	os.Exit(0)
 }
 
 func (c *courier) open(ctx context.Context) (err error) {
 	if c.to = gofabric.Connected; c.Msg {
-		c.ep, err = gofabric.Dial(ctx, c.Box, gofabric.Config{Provider: c.Prov, PrivateData: []byte(fmt.Sprint(courierOwner, " ", c.Life))})
+		c.ep, err = gofabric.Dial(ctx, c.Box,
+			gofabric.Config{Provider: c.Prov, PrivateData: []byte(fmt.Sprint(courierOwner, " ", c.Life))})
 		return err
 	}
-	host, _, err := net.SplitHostPort(c.Nodes[c.Me]) // where this one is
+	host, _, err := net.SplitHostPort(c.Nodes[c.Me]) // the courier's own host
 	if err != nil {
 		return err
 	}
@@ -99,7 +102,7 @@ func (c *courier) open(ctx context.Context) (err error) {
 	return err
 }
 
-// send sends messages of a lane until there are enough, or the endpoint is closed.
+// send sends messages of a lane until count are sent or the endpoint is closed.
 func (c *courier) send(ctx, sending context.Context, lane uint8, count int, rng *rand.Rand) {
 	var kept bin
 	for seq := uint64(1); seq <= uint64(count) && sending.Err() == nil; seq++ {
@@ -107,7 +110,7 @@ func (c *courier) send(ctx, sending context.Context, lane uint8, count int, rng 
 		buf := kept.take(l.size(c.Most))
 		l.fill(buf)
 		call, cancel, level := ctx, context.CancelFunc(func() {}), levelNone
-		if rng.IntN(10) == 0 { // to be cancelled
+		if rng.IntN(10) == 0 { // this send will be cancelled
 			call, cancel = context.WithTimeout(ctx, time.Duration(rng.Int64N(int64(3*time.Millisecond))))
 		}
 		if len(buf) <= c.ep.Info().Tx.InjectSize && rng.IntN(3) == 0 {
@@ -139,13 +142,13 @@ func (c *courier) send(ctx, sending context.Context, lane uint8, count int, rng 
 		default:
 			time.Sleep(20 * time.Millisecond)
 		}
-		if c.Order == "kill" || rng.IntN(4) == 0 { // the box reads some hundreds a second
+		if c.Order == "kill" || rng.IntN(4) == 0 { // the box reads a few hundred a second
 			time.Sleep(time.Duration(rng.Int64N(int64(40 * time.Millisecond))))
 		}
 	}
 }
 
-// end ends in good order.
+// end closes in good order.
 func (c *courier) end(ctx context.Context, stop func()) {
 	c.journal.note(noteClosing, letter{owner: courierOwner, life: c.Life}.word(), 0, 0)
 	stop()

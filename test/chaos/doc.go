@@ -1,20 +1,31 @@
-// Package chaos has processes exchange all kinds of operations while they are killed, stopped, closed and cut off, and accounts for every message.
+// Package chaos tests that no message is lost. Processes exchange all kinds of operations while they are killed,
+// stopped, closed and disconnected, and the test accounts for every message.
 //
-// A fleet is six nodes, which send each other messages of 1 byte to 4 MiB, untagged and tagged, at every completion level, write into each other's memory and read
-// it back, and add to each other's sums; and a box, which receives through the root package what short-lived couriers bring. Each writes down in a journal what it
-// posts, what completes, and what it receives; journals outlive processes, and the audit reads them. What must not be lost is what docs/completion.md says. Content
-// follows from the name of a message, which travels as tag or as remote CQ data. Every buffer is written over the moment it is handed back: with its completion,
-// when an inject returns, when a close ends what was under way. Receive buffers must not change until they are posted again.
+// A fleet is six nodes, a box, and couriers. The nodes send each other messages of 1 byte to 4 MiB, untagged and
+// tagged, at every completion level. They write into each other's memory, read it back, and add to each other's sums.
+// The box receives through the root package what short-lived couriers send. Each process writes a journal of what it
+// posts, what completes, and what it receives. Journals outlive processes, and the audit reads them.
+// docs/completion.md says which messages must arrive. The content of a message follows from its name, which travels as
+// tag or as remote CQ data. Every buffer is overwritten as soon as it is handed back: with its completion, when an
+// inject returns, or when a close ends pending operations. Receive buffers must not change until they are posted
+// again.
 //
-// A schedule, which follows from the seed, has nodes killed, stopped for less and for more than their peers bear, exit without closing, close everything in good
-// order and open again at the same address, in the same process or in another one, and shut connections down; it takes the link down and up, connects sockets that say
-// half of something, takes descriptors (RLIMIT_NOFILE) and memory away (the Go runtime's soft limit, which makes it collect all the time: a hard one ends the process,
-// which is a kill). Readers are up to a second late, and cancel. Carriers of a stack are memory, sockets, a cable between two network namespaces (veth; nodes in one of
-// them share memory), AF_XDP (xdp), and the layer of faults (fault). Only root has veth and xdp.
+// A schedule follows from the seed. It kills nodes, and stops them for shorter and for longer than their peers wait.
+// Nodes exit without closing. They close everything in good order and open again at the same address, in the same
+// process or in another one, and they shut connections down. The schedule also takes the link down and up, opens
+// connections that send half of something, takes all descriptors (RLIMIT_NOFILE), and lowers the Go runtime's soft
+// memory limit, so that it collects garbage all the time. (A hard limit would end the process, which is a kill.)
+// Readers are up to a second late, and cancel operations.
 //
-// By itself it is a few seconds. TestStacks runs each stack for GOFABRIC_CHAOS (2m with GOFABRIC_MANY=1), all its carriers in turn, and prints a table of what happened and
-// what went wrong, also when it fails; each carrier takes some 7 s more to start and to settle, two minutes for all. GOFABRIC_CHAOS_SEED=n has another schedule,
-// GOFABRIC_CHAOS_STACK is a stack, or a stack and a carrier, "tcp/rdm@veth". FI_* variables reach the processes. The flags -only, -first and -journals help to find out why.
+// The carriers of a stack are shared memory, sockets, a veth pair between two network namespaces (veth; nodes in one
+// of them share memory), AF_XDP (xdp), and the fault layer (fault). veth and xdp need root.
 //
-// TestMutations breaks three orderings of the code, one by one, and wants them to be noticed. TestNative has native libfabric at one end.
+// Without settings the test takes a few seconds. TestStacks runs each stack for GOFABRIC_CHAOS (2m with
+// GOFABRIC_MANY=1), with all its carriers in turn. It prints a table of what happened and what went wrong, also when
+// it fails. Each carrier takes about 7 s more to start and to settle, two minutes for all. GOFABRIC_CHAOS_SEED=n
+// selects another schedule. GOFABRIC_CHAOS_STACK is a stack, or a stack and a carrier, "tcp/rdm@veth". The processes
+// inherit FI_* variables. The flags -only, -first and -journals help to find the cause of a failure.
+//
+// TestMutations breaks three orderings of the code, one by one, and checks that a run notices each. TestNative has
+// native libfabric at one end.
 package chaos

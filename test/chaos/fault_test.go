@@ -8,14 +8,14 @@ import (
 	"time"
 )
 
-// What the schedule says is done here.
+// This file carries out the events of the schedule.
 
 // happen begins an event.
 func (f *fleet) happen(e event) {
 	p := f.nodes[e.node]
 	switch e.kind {
 	case evKill:
-		if p.stopped || p.mortal { // it is gone, or about to go: another one will come
+		if p.stopped || p.mortal { // it has ended or is about to; another process will take its place
 			return
 		}
 		f.kill(p)
@@ -50,7 +50,7 @@ func (f *fleet) happen(e event) {
 	f.tally.events[e.kind]++
 }
 
-// leave has a node exit, or close everything; then it lives again, in a process of its own or in the same.
+// leave makes a node exit or close everything. Then it begins its next life, in a new process or in the same.
 func (f *fleet) leave(e event, p *proc) {
 	order := "exit"
 	if e.kind == evClose {
@@ -86,7 +86,7 @@ func (f *fleet) leave(e event, p *proc) {
 	wait()
 }
 
-// has reports whether a process may still say something.
+// has reports whether a process may still print something.
 func (f *fleet) has(p *proc) bool {
 	for _, q := range f.all {
 		if p == q {
@@ -96,7 +96,7 @@ func (f *fleet) has(p *proc) bool {
 	return false
 }
 
-// stop stops a process for a while. If that is long, its peers may give it up, and it them.
+// stop stops a process for a while. After a long stop its peers may give it up, and it may give them up.
 func (f *fleet) stop(p *proc, long time.Duration) {
 	if p.Cmd.Process.Signal(syscall.SIGSTOP) != nil {
 		return
@@ -117,9 +117,9 @@ func (f *fleet) stop(p *proc, long time.Duration) {
 	})
 }
 
-// cut takes the link down for a while. All nodes of one of the hosts are then without peers in the other.
+// cut takes the link down for a while. The nodes of one host are then without peers in the other.
 func (f *fleet) cut(long time.Duration) {
-	bad := long > silence/3 // TCP doubles its patience with each try
+	bad := long > silence/3 // TCP doubles its time-out with each retransmission
 	owners := []uint8{boxOwner, courierOwner, nativeOwner}
 	for i := range f.nodes {
 		owners = append(owners, uint8(i))
@@ -140,7 +140,8 @@ func (f *fleet) cut(long time.Duration) {
 	})
 }
 
-// halfOpen makes connections to a node that say nothing, half of something, or nonsense, and keeps them for a while.
+// halfOpen makes connections to a node that send nothing, half of something, or nonsense, and keeps them open for a
+// while.
 func (f *fleet) halfOpen(e event) {
 	rng := rand.New(rand.NewPCG(e.draw, 0))
 	to := f.setup.Nodes[e.node]
@@ -157,7 +158,7 @@ func (f *fleet) halfOpen(e event) {
 		for range 8 {
 			c, err := net.DialTimeout(network, to, time.Second)
 			if err != nil {
-				continue // it is not there now
+				continue // the node is down
 			}
 			b := make([]byte, rng.IntN(200))
 			for i := range b {
@@ -179,7 +180,7 @@ func (f *fleet) halfOpen(e event) {
 	f.later(e.long, func() {
 		for i, c := range conns {
 			if t, ok := c.(*net.TCPConn); ok && i%2 == 0 {
-				_ = t.SetLinger(0) // a reset
+				_ = t.SetLinger(0) // close with a reset
 			}
 			c.Close()
 		}

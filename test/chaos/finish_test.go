@@ -2,10 +2,10 @@ package chaos
 
 import "time"
 
-// finish has all operations end, adds up, and has everybody close.
+// finish lets all operations end, adds up the counts, and closes all processes.
 func (f *fleet) finish() {
 	f.t.Helper()
-	f.until("the nodes are there", patience, func() bool {
+	f.until("the nodes are ready", patience, func() bool {
 		for _, p := range f.nodes {
 			if !p.ready || p.over {
 				return false
@@ -13,14 +13,14 @@ func (f *fleet) finish() {
 		}
 		return true
 	})
-	for calm := f.now(); f.now()-calm < 3*time.Second/2; f.turn() { // the last ones find each other
+	for calm := f.now(); f.now()-calm < 3*time.Second/2; f.turn() { // the last nodes connect to each other
 	}
-	for range 2 { // one that told its sums first may have been added to by one that was still at it
+	for range 2 { // a node that reported its sums first may have been added to since
 		clear(f.status)
 		for _, p := range f.nodes {
 			p.Tell("drain")
 		}
-		if !f.until("nodes end what they have begun", patience, func() bool { return len(f.status) == len(f.nodes) }) {
+		if !f.until("nodes end their operations", patience, func() bool { return len(f.status) == len(f.nodes) }) {
 			return
 		}
 	}
@@ -39,9 +39,10 @@ func (f *fleet) finish() {
 	f.audit.read()
 	f.goodbyes()
 	if f.tally.failed == 0 {
-		f.t.Error("nobody has been told of the dead")
+		f.t.Error("no node has received an error for an operation toward a dead peer")
 	}
-	f.t.Logf("%d messages, %d of %d failed; by level %v", f.tally.messages, f.tally.failed, f.tally.posted, f.tally.levels)
+	f.t.Logf("%d messages, %d of %d operations failed; by level %v", f.tally.messages,
+		f.tally.failed, f.tally.posted, f.tally.levels)
 }
 
 // sums compares the sums at each node with what was added.
@@ -50,17 +51,18 @@ func (f *fleet) sums() {
 		for j, p := range r.Peers {
 			at := f.status[uint8(j)]
 			got := at.Sums[2*int(i)+int(r.Life%2)]
-			if !p.Known || p.AddedLife != int(at.Life) { // it has not come to it
+			if !p.Known || p.AddedLife != int(at.Life) { // it has added nothing in the peer's current life
 				continue
 			}
 			if got < p.Next || got > p.Next+p.Unsure {
-				f.tally.fault(altered, "the sum of node %d at node %d is %#x; want %#x, or up to %d more ", i, j, got, p.Next, p.Unsure)
+				f.tally.fault(altered,
+					"the sum of node %d at node %d is %#x; want %#x, or up to %d more ", i, j, got, p.Next, p.Unsure)
 			}
 		}
 	}
 }
 
-// goodbyes looks how the ends of couriers looked to the box.
+// goodbyes checks how the box saw the ends of couriers.
 func (f *fleet) goodbyes() {
 	for k, seen := range f.audit.ends {
 		l := f.audit.lives[k]
@@ -70,9 +72,9 @@ func (f *fleet) goodbyes() {
 		bad := met(f.audit.troubles[boxOwner], l.up, f.now())
 		switch {
 		case l.fate == closed && seen != noteGoodbye && !bad:
-			f.tally.fault(altered, "courier %d has closed in good order, and that looked like a crash", k.life)
+			f.tally.fault(altered, "courier %d has closed in good order, but the box saw a crash", k.life)
 		case l.fate == killed && !l.closing && seen == noteGoodbye:
-			f.tally.fault(altered, "courier %d was killed, and that looked like a goodbye", k.life)
+			f.tally.fault(altered, "courier %d was killed, but the box saw an orderly end", k.life)
 		}
 	}
 }

@@ -12,7 +12,7 @@ import (
 	"gofabric/test/program"
 )
 
-// A fleet is the processes of a run: nodes, the box, and couriers that come and go.
+// A fleet is the processes of a run: nodes, the box, and couriers.
 
 // patience is how long a node may take to answer a command, or to start.
 const patience = bound + 15*time.Second
@@ -26,12 +26,12 @@ type fleet struct {
 	audit  *audit
 	epoch  time.Time
 	setup  setup
-	nodes  []*proc // the present life of each
+	nodes  []*proc // the current life of each node
 	box    *proc
-	all    []*proc // that have not ended
-	bags   uint16  // couriers so far
+	all    []*proc // those that have not ended
+	bags   uint16  // number of couriers so far
 	due    []deed
-	watch  []deed // that are not waited for
+	watch  []deed // deeds that the fleet does not wait for at the end
 	status map[uint8]*report
 }
 
@@ -40,20 +40,21 @@ type proc struct {
 	*program.Program
 	owner   uint8
 	life    uint16
-	mortal  bool // it may end
+	mortal  bool // the schedule may end it
 	stopped bool
 	ready   bool
-	over    bool // it has said CLOSED
+	over    bool // it has printed CLOSED
 }
 
-// deed is something to be done at a time.
+// deed is an action at a time.
 type deed struct {
 	at time.Duration
 	do func()
 }
 
 func newFleet(t *testing.T, w way, nodes int, seed uint64, y *tally) *fleet {
-	f := &fleet{t: t, way: w, seed: seed, tally: y, audit: newAudit(y), nodes: make([]*proc, nodes), epoch: time.Now(), status: map[uint8]*report{}}
+	f := &fleet{t: t, way: w, seed: seed, tally: y, audit: newAudit(y), nodes: make([]*proc, nodes),
+		epoch: time.Now(), status: map[uint8]*report{}}
 	if w.hosts {
 		f.ground = twoHosts(t)
 	} else {
@@ -68,13 +69,14 @@ func newFleet(t *testing.T, w way, nodes int, seed uint64, y *tally) *fleet {
 	if dir == "" {
 		dir = t.TempDir()
 	}
-	f.setup = setup{Prov: w.prov(), Msg: w.msg, Nodes: ports[:nodes], Box: ports[nodes], Dir: dir, Epoch: f.epoch.UnixMicro(), Seed: seed, Most: sizeMax, Bound: w.bound()}
+	f.setup = setup{Prov: w.prov(), Msg: w.msg, Nodes: ports[:nodes], Box: ports[nodes], Dir: dir,
+		Epoch: f.epoch.UnixMicro(), Seed: seed, Most: sizeMax, Bound: w.bound()}
 	return f
 }
 
 func (f *fleet) now() time.Duration { return time.Since(f.epoch) }
 
-// hostOf is where a process is.
+// hostOf returns the number of the host of a process.
 func (f *fleet) hostOf(owner uint8) int { return int(owner) % len(f.ground.addrs) }
 
 // launch starts a process.
@@ -86,13 +88,15 @@ func (f *fleet) launch(role string, s setup, owner uint8) *proc {
 	}
 	ms := strconv.Itoa(int(silence / time.Millisecond))
 	cmd := f.ground.command(f.hostOf(s.Me), os.Args[0])
-	cmd.Env = append(append(os.Environ(), role+"="+string(text), "GOMAXPROCS=2", "GOTRACEBACK=all", "FI_TCP_PEER_TIMEOUT="+ms, "FI_TCP_CONNECT_TIMEOUT="+ms,
-		"FI_OFI_RXM_CONNECT_TIMEOUT="+ms, "FI_OFI_RXD_PEER_TIMEOUT="+ms, "FI_OFI_RXD_HANDSHAKE_TIMEOUT="+ms, "FI_FAULT_SEED="+strconv.Itoa(int(mix(f.seed+uint64(owner)<<16+uint64(s.Life))>>33))),
+	cmd.Env = append(append(os.Environ(), role+"="+string(text), "GOMAXPROCS=2", "GOTRACEBACK=all",
+		"FI_TCP_PEER_TIMEOUT="+ms, "FI_TCP_CONNECT_TIMEOUT="+ms,
+		"FI_OFI_RXM_CONNECT_TIMEOUT="+ms, "FI_OFI_RXD_PEER_TIMEOUT="+ms, "FI_OFI_RXD_HANDSHAKE_TIMEOUT="+ms,
+		"FI_FAULT_SEED="+strconv.Itoa(int(mix(f.seed+uint64(owner)<<16+uint64(s.Life))>>33))),
 		f.way.env...)
 	return f.follow(cmd, owner, s.Life)
 }
 
-// follow starts a process, and listens to it.
+// follow starts a process and reads its output.
 func (f *fleet) follow(cmd *exec.Cmd, owner uint8, life uint16) *proc {
 	f.t.Helper()
 	f.born(owner, life)
@@ -102,7 +106,7 @@ func (f *fleet) follow(cmd *exec.Cmd, owner uint8, life uint16) *proc {
 	return p
 }
 
-// born has the audit read the journal of a life that begins.
+// born lets the audit read the journal of a life that begins.
 func (f *fleet) born(owner uint8, life uint16) {
 	f.t.Helper()
 	j, err := os.OpenFile(journalName(f.setup.Dir, owner, life), os.O_CREATE|os.O_RDONLY, 0o644)
@@ -119,10 +123,10 @@ func (f *fleet) start(i int, number uint16) {
 	f.nodes[i] = f.launch(nodeVar, s, uint8(i))
 }
 
-// later does something in a while.
+// later calls do after some time.
 func (f *fleet) later(in time.Duration, do func()) { f.due = append(f.due, deed{f.now() + in, do}) }
 
-// turn does what is due, and takes what processes say.
+// turn runs the deeds that are due, and reads the output of the processes.
 func (f *fleet) turn() {
 	now := f.now()
 	for _, list := range []*[]deed{&f.due, &f.watch} {
@@ -144,7 +148,7 @@ func (f *fleet) turn() {
 	time.Sleep(20 * time.Millisecond)
 }
 
-// listen takes what a process says, and reports whether it may say more.
+// listen processes a line of a process, and reports whether more may follow.
 func (f *fleet) listen(p *proc) bool {
 	for {
 		line, err := p.Next(0)
@@ -188,7 +192,7 @@ func (f *fleet) listen(p *proc) bool {
 // gone notes that a process has ended.
 func (f *fleet) gone(p *proc) { f.audit.died(p.owner, p.life, f.now()) }
 
-// until turns until something has come about.
+// until calls turn until a condition is true.
 func (f *fleet) until(what string, limit time.Duration, is func() bool) bool {
 	f.t.Helper()
 	for end := time.Now().Add(limit); !is(); f.turn() {
@@ -200,7 +204,7 @@ func (f *fleet) until(what string, limit time.Duration, is func() bool) bool {
 	return true
 }
 
-// kill ends a process without a word.
+// kill kills a process with SIGKILL.
 func (f *fleet) kill(p *proc) {
 	p.mortal = true
 	f.audit.died(p.owner, p.life, f.now())

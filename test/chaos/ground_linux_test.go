@@ -7,7 +7,7 @@ import (
 	"gofabric/test/veth"
 )
 
-// twoHosts makes two hosts with a cable between them.
+// twoHosts makes two network namespaces with a veth pair between them.
 func twoHosts(t *testing.T) *ground {
 	t.Helper()
 	a, b := veth.Pair(t, veth.Options{Net: 97})

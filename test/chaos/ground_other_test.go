@@ -8,9 +8,9 @@ import (
 	"gofabric/test/need"
 )
 
-// twoHosts cannot be made.
+// twoHosts skips the test: there are no network namespaces here.
 func twoHosts(t *testing.T) *ground {
 	t.Helper()
-	need.Missing(t, "hosts with a cable are made on Linux")
+	need.Missing(t, "two hosts with a veth pair exist on Linux only")
 	return nil
 }

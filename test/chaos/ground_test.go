@@ -10,29 +10,30 @@ import (
 	"testing"
 )
 
-// A ground is where the processes of a fleet are: one host, or two with a cable between them.
+// A ground is the place of a fleet's processes: one host, or two with a veth pair between them.
 
 type ground struct {
 	addrs   []string                              // of the hosts
-	command func(host int, name string) *exec.Cmd // that runs in a host
+	command func(host int, name string) *exec.Cmd // a command that runs in a host
 	inside  func(host int, f func() error) error  // calls f in a host
-	link    func(up bool)                         // nil: there is no cable
+	link    func(up bool)                         // nil if there is only one host
 }
 
-// oneHost is this host, with a loopback address of the fleet's own where there are more than one.
+// oneHost is this host. Where there is more than one loopback address, the fleet has one of its own.
 func oneHost() *ground {
 	addr := "127.0.0.1"
 	if runtime.GOOS == "linux" {
 		n := uint32(os.Getpid())<<4 | grounds.Add(1)&15
 		addr = fmt.Sprintf("127.%d.%d.%d", 129+n>>16&63, n>>8&255, n&255)
 	}
-	return &ground{addrs: []string{addr}, command: func(_ int, name string) *exec.Cmd { return exec.Command(name) }, inside: func(_ int, f func() error) error { return f() }}
+	return &ground{addrs: []string{addr}, command: func(_ int, name string) *exec.Cmd { return exec.Command(name) },
+		inside: func(_ int, f func() error) error { return f() }}
 }
 
-// grounds counts them.
+// grounds counts the grounds of this process.
 var grounds atomic.Uint32
 
-// ports returns an address with a free port for each host number that is given.
+// ports returns an address with a free port for each of the given host numbers.
 func (g *ground) ports(t *testing.T, hosts []int) (all []string) {
 	t.Helper()
 	var open []net.Listener
@@ -43,7 +44,8 @@ func (g *ground) ports(t *testing.T, hosts []int) (all []string) {
 	}()
 	for i, h := range hosts {
 		port := "0"
-		if g.addrs[h] != "127.0.0.1" { // the system gives no such port to whoever asks for any, while its owner is dead
+		// On an address of its own no other program gets the port while its owner is dead.
+		if g.addrs[h] != "127.0.0.1" {
 			port = fmt.Sprint(7100 + i)
 		}
 		err := g.inside(h, func() error {

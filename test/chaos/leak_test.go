@@ -15,22 +15,22 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// stock is what a process has.
+// stock is what a process has in use.
 type stock struct {
 	Goroutines int
-	FDs        map[string]int // by what they are, "socket" or "memfd"
+	FDs        map[string]int // by kind, "socket" or "memfd"
 	Maps       int            // of shared memory
 	Heap       uint64
 }
 
-// warm has the runtime open what it keeps, its poller.
+// warm makes the runtime open its poller, which it keeps.
 func warm() {
 	if l, err := net.Listen("tcp", "127.0.0.1:0"); err == nil {
 		l.Close()
 	}
 }
 
-// takeStock looks at the process. Linux shows what descriptors are, others show nothing.
+// takeStock counts what the process has in use. Linux shows the kinds of descriptors; other systems show nothing.
 func takeStock() (s stock) {
 	runtime.GC()
 	s.Goroutines = runtime.NumGoroutine()
@@ -39,7 +39,7 @@ func takeStock() (s stock) {
 		for _, e := range d {
 			to, err := os.Readlink("/proc/self/fd/" + e.Name())
 			if err != nil {
-				continue // the one that the folder was read with
+				continue // the descriptor that reads the folder
 			}
 			kind, _, _ := strings.Cut(to, ":[")
 			if strings.HasPrefix(kind, "/") && !strings.HasPrefix(kind, "/memfd") {
@@ -57,7 +57,7 @@ func takeStock() (s stock) {
 	return s
 }
 
-// more says what there is more of than before, allowing for some of it.
+// more returns by how much more is in use than before, beyond an allowance.
 func (s stock) more(now stock, fds, maps int) string {
 	var all []string
 	if now.Goroutines > s.Goroutines {
@@ -80,9 +80,10 @@ func (s stock) more(now stock, fds, maps int) string {
 	return strings.Join(all, ", ")
 }
 
-// settle waits until there is no more than before, and says what there is if that does not come about.
+// settle waits until no more is in use than before. If that does not happen in time, it returns the excess.
 func (s stock) settle() (more string) {
-	for end := time.Now().Add(wait.Limit / 2); ; time.Sleep(20 * time.Millisecond) { // less than the test waits for the process
+	// The limit is less than the test waits for the process.
+	for end := time.Now().Add(wait.Limit / 2); ; time.Sleep(20 * time.Millisecond) {
 		if more = s.more(takeStock(), 0, 0); more == "" || time.Now().After(end) {
 			if strings.Contains(more, "goroutines") {
 				b := make([]byte, 64<<10)
@@ -93,7 +94,7 @@ func (s stock) settle() (more string) {
 	}
 }
 
-// exhaust has the process have no descriptors left for a time: open(2), socket(2) and accept(2) fail with EMFILE.
+// exhaust takes all descriptors of the process for a time: open(2), socket(2) and accept(2) fail with EMFILE.
 func exhaust(long time.Duration) {
 	var was unix.Rlimit
 	if unix.Getrlimit(unix.RLIMIT_NOFILE, &was) != nil {
@@ -115,10 +116,11 @@ func exhaust(long time.Duration) {
 	})
 }
 
-// poor counts the times of no descriptors: a node opens its journal behind them.
+// poor counts the calls of exhaust under way. A node waits for their end before it opens its journal.
 var poor atomic.Int32
 
-// limitMemory has the Go runtime believe for a time that there is no more memory than is in use: it collects all the time, and gives back what is free.
+// limitMemory sets the Go runtime's soft memory limit to what is in use for a time. The runtime collects garbage all
+// the time and returns free memory to the system.
 func limitMemory(long time.Duration) {
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// The variables that make the test's program one of the processes of a fleet. They hold a setup.
+// These variables make the test's program one of the processes of a fleet. They hold a setup.
 const (
 	nodeVar    = "GOFABRIC_CHAOS_NODE"
 	boxVar     = "GOFABRIC_CHAOS_BOX"

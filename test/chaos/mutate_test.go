@@ -14,33 +14,37 @@ import (
 	"gofabric/test/need"
 )
 
-// Orderings of the code that are broken on purpose, to see that a run notices.
+// Orderings of the code that TestMutations breaks, to check that a run notices.
 
 type mutation struct {
 	name     string
 	file     string // of this module
-	from, to string // text that the file has once, and what becomes of it
+	from, to string // text that the file contains once, and its replacement
 	way      string // GOFABRIC_CHAOS_STACK
 	only     string // kinds of events
 }
 
 var mutations = []mutation{
-	{"seal", "internal/xnet/engine/seal.go", "\t\tt.seals.Break(i)\n", "", // a buffer goes back under a whole seal
+	// A buffer is handed back while its seal is still valid.
+	{"seal", "internal/xnet/engine/seal.go", "\t\tt.seals.Break(i)\n", "",
 		"tcp/rdm@memory", "close,stop,courier"},
-	{"drain", "internal/endpoint/linger.go", "if d.Drained(true) {", "if d.Drained(true) || !d.Drained(true) {", // a close waits for nothing
+	// A close does not wait.
+	{"drain", "internal/endpoint/linger.go", "if d.Drained(true) {", "if d.Drained(true) || !d.Drained(true) {",
 		"udp;ofi_rxd@fault", "close,stop,courier"},
-	{"ack", "internal/xnet/engine/arrivals.go", "\tl.op, l.n, l.hasAck = op, int(op.niov), op.ack\n", // what has begun to come is acknowledged
+	// A message is acknowledged before it has arrived.
+	{"ack", "internal/xnet/engine/arrivals.go", "\tl.op, l.n, l.hasAck = op, int(op.niov), op.ack\n",
 		"\tl.op, l.n, l.hasAck = op, int(op.niov), false\n\tif op.ack {\n\t\tc.acknowledge()\n\t}\n",
 		"udp;ofi_rxd@sockets", "kill,close,courier"},
 }
 
-// mutationRounds is how often a run with a mutation may see nothing.
+// mutationRounds is how often a run with a mutation may find nothing.
 const mutationRounds = 3
 
-// TestMutations breaks the three orderings that most depends on, one after the other: a buffer goes back after its seal is broken, a close after what was sent has
-// arrived, an acknowledgement after what it acknowledges. Each time runs must fail, and without the mutation succeed.
+// TestMutations breaks three important orderings, one after the other: a buffer is handed back after its seal is
+// broken, a close ends after what was sent has arrived, and an acknowledgement leaves after the message has arrived.
+// Runs must fail with each mutation, and succeed without.
 func TestMutations(t *testing.T) {
-	need.Asked(t, "it builds this test three times and runs it for a minute or two each")
+	need.Asked(t, "it builds this test three times and runs each for a minute or two")
 	root, err := filepath.Abs("../..")
 	if err != nil {
 		t.Fatal(err)
@@ -83,13 +87,14 @@ func (m *mutation) apply(t *testing.T, file string) string {
 	return strings.Replace(string(text), m.from, m.to, 1)
 }
 
-// build makes this test's program with the mutation.
+// build builds this test's program with the mutation.
 func (m *mutation) build(t *testing.T, root string) string {
 	t.Helper()
 	file := filepath.Join(root, m.file)
 	changed := m.apply(t, file)
 	dir := t.TempDir()
-	mutant, overlay, bin := filepath.Join(dir, "mutant.go"), filepath.Join(dir, "overlay.json"), filepath.Join(dir, "chaos.test")
+	mutant, overlay, bin := filepath.Join(dir, "mutant.go"),
+		filepath.Join(dir, "overlay.json"), filepath.Join(dir, "chaos.test")
 	if err := os.WriteFile(mutant, []byte(changed), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -100,13 +105,15 @@ func (m *mutation) build(t *testing.T, root string) string {
 	if err := os.WriteFile(overlay, spec, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if out, err := exec.Command("go", "test", "-c", "-vet=off", "-overlay", overlay, "-o", bin, ".").CombinedOutput(); err != nil {
+	if out, err := exec.Command("go", "test", "-c", "-vet=off", "-overlay", overlay, "-o", bin,
+		".").CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	return bin
 }
 
-// run runs a program over the way of m, until it notices something or the time is over, and reports whether it has failed.
+// run runs the program over the mutation's stack until a fault is found or the time is over. It reports whether the
+// program has failed.
 func (m *mutation) run(t *testing.T, bin, seed string) (out string, failed bool) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
@@ -118,12 +125,12 @@ func (m *mutation) run(t *testing.T, bin, seed string) (out string, failed bool)
 		t.Fatal(err)
 	}
 	if out = string(b); err != nil && !strings.Contains(out, "--- FAIL: TestStacks") {
-		t.Fatalf("it failed, but not as a test does: %v\n%s", err, out)
+		t.Fatalf("the program failed, but not as a test does: %v\n%s", err, out)
 	}
 	return out, err != nil
 }
 
-// summary is the first fault and the table.
+// summary returns the first fault and the table.
 func summary(out string) string {
 	fault := regexp.MustCompile(`(?m)^.*: (` + strings.Join(countNames[:], "|") + `): .*$`).FindString(out)
 	rows := regexp.MustCompile(`(?m)^ *(seed|\S+@\S+) .*$`).FindAllString(out, -1)

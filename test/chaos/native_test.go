@@ -13,21 +13,22 @@ import (
 	"gofabric/test/need"
 )
 
-// nativeMost is the longest message to and from native peers, bytes.
+// nativeMost is the length of the longest message to and from native peers, in bytes.
 const nativeMost = 1 << 20
 
-// TestNative has native libfabric at one end: couriers of ours bring a native box messages and end in all ways, and native couriers, of which some are killed,
-// bring ours.
+// TestNative has native libfabric at one end. Couriers of ours send messages to a native box and end in all ways.
+// Native couriers, some of which are killed, send to our box.
 func TestNative(t *testing.T) {
 	if testing.Short() {
-		t.Skip("not with -short")
+		t.Skip("skipped with -short")
 	}
 	t.Parallel()
 	if err := exec.Command("gcc", "-E", "-include", "rdma/fabric.h", "-x", "c", os.DevNull).Run(); err != nil {
 		need.Missing(t, "there is no gcc, or no rdma/fabric.h: apt install gcc libfabric-dev (%v)", err)
 	}
 	bin := filepath.Join(t.TempDir(), "native")
-	if out, err := exec.Command("gcc", "-Wall", "-O1", "-o", bin, "testdata/native.c", "-lfabric").CombinedOutput(); err != nil {
+	if out, err := exec.Command("gcc", "-Wall", "-O1", "-o", bin, "testdata/native.c",
+		"-lfabric").CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	defer func() { t.Log(table(seedOf(t))) }()
@@ -40,18 +41,20 @@ func TestNative(t *testing.T) {
 			continue
 		}
 		prov := s.provider
-		if prov == "tcp" { // 1.17 calls it so; what calls itself tcp there has no such endpoints
+		if prov == "tcp" { // the name in libfabric 1.17, whose provider tcp has no RDM endpoints
 			prov = "net"
 		}
 		w := way{stack: s, carrier: carrier{name: "native"}}
-		for name, run := range map[string]func(*fleet, string, string, time.Duration){"box": (*fleet).toNative, "couriers": (*fleet).fromNative} {
+		for name, run := range map[string]func(*fleet, string, string, time.Duration){"box": (*fleet).toNative,
+			"couriers": (*fleet).fromNative} {
 			t.Run(s.name+"/"+name, func(t *testing.T) {
 				y := &tally{t: t, events: map[eventKind]int{}}
 				defer func() { addRow(s.name+" native "+name, y) }()
 				f := newFleet(t, w, 1, seedOf(t), y)
 				f.setup.Most = nativeMost
-				// Native drops what it has not received when a connection ends, in good order or not (docs/completion.md). Over datagrams it stops answering for
-				// seconds when a peer has died: it is given up, and loses what has not arrived. What it has acknowledged must come.
+				// When a connection ends, in good order or not, native drops what it has not received
+				// (docs/completion.md). Over datagrams it stops answering for seconds after a peer has died. Its peers
+				// give it up, and what has not arrived is lost. What it has acknowledged must arrive.
 				if name == "box" || s.datagrams() {
 					begin(f.audit.troubles, boxOwner, 0)
 				}
@@ -62,13 +65,14 @@ func TestNative(t *testing.T) {
 	}
 }
 
-// native is a command.
+// native returns a command that runs the native program.
 func (f *fleet) native(bin, role, prov, port string, owner uint8, life uint16, more ...string) *exec.Cmd {
-	args := []string{role, prov, f.ground.addrs[0], port, journalName(f.setup.Dir, owner, life), fmt.Sprint(f.setup.Epoch), fmt.Sprint(f.setup.Most)}
+	args := []string{role, prov, f.ground.addrs[0], port, journalName(f.setup.Dir, owner, life),
+		fmt.Sprint(f.setup.Epoch), fmt.Sprint(f.setup.Most)}
 	return exec.Command(bin, append(args, more...)...)
 }
 
-// toNative sends couriers of ours to a native box.
+// toNative sends messages of our couriers to a native box.
 func (f *fleet) toNative(bin, prov string, long time.Duration) {
 	_, port, _ := net.SplitHostPort(f.setup.Box)
 	f.box = f.follow(f.native(bin, "box", prov, port, boxOwner, 1), boxOwner, 1)
@@ -81,7 +85,7 @@ func (f *fleet) toNative(bin, prov string, long time.Duration) {
 	}
 }
 
-// fromNative sends native couriers to our box.
+// fromNative sends messages of native couriers to our box.
 func (f *fleet) fromNative(bin, prov string, long time.Duration) {
 	s := f.setup
 	s.Life = 1
@@ -95,7 +99,8 @@ func (f *fleet) fromNative(bin, prov string, long time.Duration) {
 		}
 		f.bags++
 		f.tally.events[evCourier]++
-		p := f.follow(f.native(bin, "courier", prov, "0", nativeOwner, f.bags, fmt.Sprint(f.bags), port, fmt.Sprint(1+rng.IntN(60))), nativeOwner, f.bags)
+		p := f.follow(f.native(bin, "courier", prov, "0", nativeOwner, f.bags, fmt.Sprint(f.bags), port,
+			fmt.Sprint(1+rng.IntN(60))), nativeOwner, f.bags)
 		p.mortal = true
 		if rng.IntN(2) == 0 {
 			f.later(time.Duration(rng.Int64N(int64(time.Second))), func() {
@@ -106,7 +111,7 @@ func (f *fleet) fromNative(bin, prov string, long time.Duration) {
 	}
 }
 
-// settleNative waits for what must still come, and ends the box, which may be native's.
+// settleNative waits for messages that must still arrive, and ends the box, which may be native.
 func (f *fleet) settleNative(native bool) {
 	f.until("couriers end", 4*bound, func() bool { return len(f.all) <= 1 && len(f.due) == 0 })
 	for end := time.Now().Add(grace + 5*time.Second); ; f.turn() {
@@ -117,8 +122,8 @@ func (f *fleet) settleNative(native bool) {
 	}
 	switch f.box.mortal = true; {
 	case !f.box.Running():
-		f.tally.fault(hung, "the box has ended by itself")
-	case f.way.datagrams() && native: // it may not come back from a call while it waits for the dead
+		f.tally.fault(hung, "the box has ended before it was told to")
+	case f.way.datagrams() && native: // it may not return from a call while it waits for dead peers
 		f.kill(f.box)
 	default:
 		f.box.Tell("quit")

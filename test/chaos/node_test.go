@@ -20,17 +20,18 @@ import (
 	"gofabric/core"
 )
 
-// A node is an endpoint that exchanges all kinds of operations with all others, and the memory that they reach. It lives until it is closed; a process may then
-// open the next one.
+// A node is an endpoint that exchanges all kinds of operations with all other nodes, and the memory that they access.
+// Its life ends when it is closed. A process may then open the next one.
 
 const (
 	caps = core.CapMsg | core.CapTagged | core.CapRMA | core.CapAtomic
 	key  = 77
-	// bound is how long an operation may take. The stacks give a silent peer up after silence.
+	// bound is how long an operation may take. The stacks give up a silent peer after silence.
 	bound = 12 * time.Second
-	// closeBound is how long closing an endpoint may take: it lingers for ten seconds, and says goodbye.
+	// closeBound is how long closing an endpoint may take. It lingers for up to ten seconds and then tells its peers.
 	closeBound = 13 * time.Second
-	// pauseMax and sorryMax are how long a node waits before the next operations of a lane, at most, after some that succeeded and one that failed.
+	// pauseMax and sorryMax are how long a node waits at most before the next operations of a lane: after some that
+	// succeeded, and after one that failed.
 	pauseMax = 900 * time.Millisecond
 	sorryMax = 150 * time.Millisecond
 	// lateMax is how late a reader is, at most.
@@ -39,19 +40,19 @@ const (
 	posted = 6
 )
 
-// setup is what a process is started with, in its environment.
+// setup is the configuration of a process, which it gets in its environment.
 type setup struct {
 	Prov  string
 	Msg   bool
 	Me    uint8
 	Life  uint16
-	Nodes []string // address and port of each
+	Nodes []string // address and port of each node
 	Box   string
-	Dir   string // of journals
-	Epoch int64  // of the fleet, microseconds
+	Dir   string // the folder of journals
+	Epoch int64  // start of the fleet, microseconds
 	Seed  uint64
-	Most  int           // the longest message
-	Bound time.Duration // of an operation
+	Most  int           // length of the longest message
+	Bound time.Duration // time limit of an operation
 	Order string
 }
 
@@ -74,41 +75,43 @@ type node struct {
 	fabric   *core.Fabric
 	domain   *core.Domain
 	cq       *core.CompletionQueue
-	av       *core.AddressVector // of RDM
-	ep       *core.Endpoint      // of RDM
+	av       *core.AddressVector // with RDM endpoints
+	ep       *core.Endpoint      // with RDM endpoints
 	rx       core.Receiver       // where receives are posted
 	inject   int
-	eq       *core.EventQueue // of connections, as what follows
+	eq       *core.EventQueue // with connected endpoints, like the fields that follow
 	pep      *core.PassiveEndpoint
 	srx      *core.SharedRx
 	conns    map[core.Object]*conn
 	dialInfo *core.Info
 	mr       *core.MemoryRegion
 	mem      []byte
-	commit   bool // writes can be committed
+	commit   bool // writes can ask for commit complete
 
-	peers    []*peer
-	ops      map[core.OpContext]*op
-	gone     map[core.OpContext]bool // ended with their endpoint; an entry may have been in the queue before
-	held     []*op                   // receives that are not posted for a while
+	peers []*peer
+	ops   map[core.OpContext]*op
+	// gone has operations that ended with their endpoint. The queue may have held a completion of one already.
+	gone     map[core.OpContext]bool
+	held     []*op // receives that are not posted for a while
 	last     core.OpContext
 	draining bool
 	seen     time.Time     // the last turn
-	stalled  time.Duration // how long this process was not running, altogether
+	stalled  time.Duration // total time in which the process did not run
 	idled    int           // how often it has found nothing to receive, with all receives posted
-	deaf     time.Time     // until then it does not look at its queue
-	idle     time.Time     // until then it posts no receives
-	moody    time.Time     // then it may become either
+	deaf     time.Time     // the node does not read its queue until then
+	idle     time.Time     // the node posts no receives until then
+	moody    time.Time     // moods may set deaf or idle from then on
 }
 
-// say prints a line for the fleet. What is wrong begins with FAIL and the name of a count.
+// say prints a line for the fleet. A fault begins with FAIL and the name of a count.
 func say(format string, args ...any) { fmt.Printf(format+"\n", args...) }
 
 func (n *node) fail(c count, format string, args ...any) {
-	say("FAIL %s node %d life %d: %s", countNames[c], n.Me, n.Life, strings.ReplaceAll(fmt.Sprintf(format, args...), "\n", " / "))
+	say("FAIL %s node %d life %d: %s", countNames[c], n.Me, n.Life,
+		strings.ReplaceAll(fmt.Sprintf(format, args...), "\n", " / "))
 }
 
-// nodeMain is the program of a process with nodes, one after the other. The end of its standard input is its end.
+// nodeMain is the program of a process with nodes, one after the other. It ends with its standard input.
 func nodeMain(text string) {
 	s := parse(text)
 	commands := make(chan string)
@@ -123,7 +126,8 @@ func nodeMain(text string) {
 			time.Sleep(10 * time.Millisecond)
 		}
 		before := takeStock()
-		n := &node{setup: s, rng: rand.New(rand.NewPCG(s.Seed, uint64(s.Me)<<32|uint64(s.Life))), ops: map[core.OpContext]*op{}, gone: map[core.OpContext]bool{}, conns: map[core.Object]*conn{}}
+		n := &node{setup: s, rng: rand.New(rand.NewPCG(s.Seed, uint64(s.Me)<<32|uint64(s.Life))),
+			ops: map[core.OpContext]*op{}, gone: map[core.OpContext]bool{}, conns: map[core.Object]*conn{}}
 		if err := n.open(); err != nil {
 			fmt.Fprintf(os.Stderr, "node %d life %d: open: %v\n", s.Me, s.Life, err)
 			os.Exit(2)
@@ -137,11 +141,12 @@ func nodeMain(text string) {
 		n.close()
 		n.journal.f.Close()
 		if more := before.settle(); more != "" {
-			n.fail(leaked, "after everything was closed there are more than before: %s", more)
+			n.fail(leaked, "after everything was closed, more is in use than before: %s", more)
 		}
 		say("CLOSED %d", s.Life)
 		if order != "reopen" {
-			time.Sleep(time.Duration(n.rng.Int64N(int64(300 * time.Millisecond)))) // what peers may still read has been written over
+			// Buffers that peers may still read have been overwritten.
+			time.Sleep(time.Duration(n.rng.Int64N(int64(300 * time.Millisecond))))
 			os.Exit(0)
 		}
 		s.Life++
@@ -149,17 +154,17 @@ func nodeMain(text string) {
 	}
 }
 
-// slotMax is the longest write, bytes; what lies before the slots is for sums.
+// slotMax is the length of the longest write in bytes. Sums lie before the slots.
 const slotsAt = 4096
 
-// slotAt is where a node writes to in a life: what the life before has sent may come late.
+// slotAt returns where a node writes in a life. Writes of its previous life may arrive late.
 func (n *node) slotAt(who int, life uint16) int {
 	return slotsAt + (2*who+int(life%2))*n.Most
 }
 
 func sumAt(who int, life uint16) int { return 8 * (2*who + int(life%2)) }
 
-// open opens everything.
+// open opens all objects.
 func (n *node) open() (err error) {
 	if n.journal, err = newJournal(n.Dir, n.Me, n.Life, n.epoch()); err != nil {
 		return err
@@ -200,14 +205,14 @@ func (n *node) open() (err error) {
 	return nil
 }
 
-// info asks for the stack.
+// info returns the Info of the stack.
 func (n *node) info() (*core.Info, error) {
 	h := core.NewHints()
 	h.Caps, h.Fabric.ProvName, h.EP.Type = caps|core.CapSource, n.Prov, core.EPTypeRDM
 	if n.Msg {
 		h.Caps, h.EP.Type, h.EP.RxCtxCnt = caps, core.EPTypeMsg, core.SharedContext
 	}
-	if n.Life%3 != 0 { // the others advance only when they call
+	if n.Life%3 != 0 { // the other lives have manual progress
 		h.Domain.DataProgress = core.ProgressAuto
 	}
 	host, port, err := net.SplitHostPort(n.Nodes[n.Me])
@@ -251,7 +256,7 @@ func (n *node) openRDM(info *core.Info) error {
 	return errors.Join(n.ep.BindCQ(n.cq, core.BindTransmit|core.BindRecv), n.ep.BindAV(n.av, 0), n.ep.Enable())
 }
 
-// register maps memory for the others: a sum for each life of each, and a slot for each to write to.
+// register registers memory for the peers: a sum for each life of each peer, and a slot that each writes to.
 func (n *node) register(info *core.Info) error {
 	f, err := os.OpenFile(filepath.Join(n.Dir, fmt.Sprintf("memory.%d.%d", n.Me, n.Life)), os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
@@ -269,7 +274,8 @@ func (n *node) register(info *core.Info) error {
 	for i := range 2 * len(n.Nodes) {
 		binary.NativeEndian.PutUint64(n.mem[8*i:], uint64(n.Life)<<32)
 	}
-	attr := core.MRAttr{IOV: [][]byte{n.mem}, RequestedKey: key, Access: core.AccessRead | core.AccessWrite | core.AccessRemoteRead | core.AccessRemoteWrite}
+	attr := core.MRAttr{IOV: [][]byte{n.mem}, RequestedKey: key,
+		Access: core.AccessRead | core.AccessWrite | core.AccessRemoteRead | core.AccessRemoteWrite}
 	if n.commit {
 		attr.Flags = core.MRRMAPMem
 	}
@@ -277,15 +283,15 @@ func (n *node) register(info *core.Info) error {
 		return err
 	}
 	if n.mr.Base() != 0 || n.mr.Key() != key {
-		return fmt.Errorf("the region is at %#x with key %d", n.mr.Base(), n.mr.Key())
+		return fmt.Errorf("the region is at %#x with key %d, which peers do not expect", n.mr.Base(), n.mr.Key())
 	}
 	return nil
 }
 
-// run is the life of a node. It returns the order that ends it.
+// run runs a life of the node. It returns the command that ends it.
 func (n *node) run(commands <-chan string) (order string) {
 	looked := time.Now()
-	var asked time.Time // for a status when all has ended
+	var asked time.Time // since when a status is due, once all operations have ended
 	n.moody = looked.Add(n.pause(5 * time.Second))
 	for none := false; ; {
 		now := time.Now()
@@ -331,7 +337,7 @@ func (n *node) run(commands <-chan string) (order string) {
 	}
 }
 
-// obey carries a command out. It reports whether that is the end of the node.
+// obey executes a command. It reports whether the command ends the node's life.
 func (n *node) obey(c string) (over bool) {
 	word, rest, _ := strings.Cut(c, " ")
 	ms, _ := strconv.Atoi(rest)
@@ -351,7 +357,7 @@ func (n *node) obey(c string) (over bool) {
 	return false
 }
 
-// moods have the node be a late reader at times.
+// moods makes the node a late reader at times.
 func (n *node) moods(now time.Time) {
 	if len(n.held) > 0 && now.After(n.idle) {
 		held := n.held
@@ -377,7 +383,7 @@ func (n *node) moods(now time.Time) {
 	}
 }
 
-// under is how many operations are under way, but for receives.
+// under returns how many operations are pending, without receives.
 func (n *node) under() (k int) {
 	for _, o := range n.ops {
 		if !o.kind.receives() {
@@ -387,12 +393,13 @@ func (n *node) under() (k int) {
 	return k
 }
 
-// look looks for operations that take too long.
+// look finds operations that take too long.
 func (n *node) look(now time.Time) {
 	for _, o := range n.ops {
 		if took := now.Sub(o.posted) - (n.stalled - o.stalled); !o.kind.receives() && took > n.Bound && !o.told {
 			o.told = true
-			n.fail(hung, "%v %v (%v) to node %d has no completion after %v", o.kind, o.letter, o.level, o.to.index, took)
+			n.fail(hung, "%v %v (%v) to node %d has no completion after %v", o.kind,
+				o.letter, o.level, o.to.index, took)
 		}
 	}
 	if n.journal.err != nil {
@@ -401,7 +408,7 @@ func (n *node) look(now time.Time) {
 	}
 }
 
-// tell gives a report of the node.
+// tell prints a report of the node.
 func (n *node) tell() {
 	r := report{Me: n.Me, Life: n.Life, Under: n.under(), Stock: takeStock()}
 	for _, p := range n.peers {
@@ -417,26 +424,27 @@ func (n *node) tell() {
 	say("STATUS %s", b)
 }
 
-// report is what a node tells about itself.
+// report is what a node reports of itself.
 type report struct {
 	Me    uint8
 	Life  uint16
 	Peers []peerReport
-	Sums  []uint64 // of atomics, by who added, two for each
-	Under int      // operations under way
+	Sums  []uint64 // of atomics: two for each node that adds
+	Under int      // pending operations
 	Stock stock
 }
 
 type peerReport struct {
 	OKs, Errs int
-	AddedLife int // in the results of atomics
+	AddedLife int // from the results of atomics
 	Known     bool
-	Next      uint64 // what the sum must be, at least
-	Unsure    uint64 // and at most more than that: additions that failed
+	Next      uint64 // the least that the sum must be
+	Unsure    uint64 // by how much the sum may exceed Next: additions that failed
 	LastErr   string
 }
 
-// lastWords sends everybody some messages more, and some of them behind one that no socket takes at once: their arrival is then up to the close.
+// lastWords sends a few more messages to every node. Some follow a message that no socket takes at once, so that the
+// close must transmit them.
 func (n *node) lastWords() {
 	n.seen = time.Now()
 	for _, p := range n.peers {
@@ -453,12 +461,13 @@ func (n *node) lastWords() {
 			}
 		}
 	}
-	for range 2 { // of what completes at once the application knows; more reads would transmit it all
+	for range 2 { // reads only operations that completed at once; more reads would transmit everything
 		n.read(false)
 	}
 }
 
-// close closes everything in good order. Whatever was under way is written over when the endpoint has been closed.
+// close closes all objects in good order. When the endpoint has been closed, the buffers of pending operations are
+// overwritten.
 func (n *node) close() {
 	n.journal.note(noteClosing, letter{owner: n.Me, life: n.Life}.word(), 0, 0)
 	kind := noteClosed
@@ -503,7 +512,8 @@ func (n *node) close() {
 	n.journal.note(kind, letter{owner: n.Me, life: n.Life}.word(), 0, 0)
 }
 
-// dropped writes over the buffers of what ends without a completion because c was closed; nil: everything.
+// dropped overwrites the buffers of operations that ended without a completion because c was closed, or of all if c is
+// nil.
 func (n *node) dropped(c *conn) {
 	for ctx, o := range n.ops {
 		if c == nil && !o.kind.receives() || c != nil && o.via == c {

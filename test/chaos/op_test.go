@@ -9,7 +9,7 @@ import (
 	"gofabric/core"
 )
 
-// Operations of a node, and what must come of them.
+// This file has the operations of a node, and the checks of their completions.
 
 type opKind uint8
 
@@ -32,20 +32,20 @@ func (k opKind) receives() bool { return k <= opTRecv }
 type op struct {
 	kind    opKind
 	to      *peer
-	via     *conn // of connected endpoints
+	via     *conn // with connected endpoints
 	lane    *lane
 	letter  letter
 	level   level
 	buf     []byte
 	result  []byte
 	posted  time.Time
-	stalled time.Duration // of the node by then
+	stalled time.Duration // the node's total at that time
 	told    bool
 }
 
 // lane is a kind of operation to a peer.
 type lane struct {
-	open int // under way
+	open int // pending operations
 	next time.Time
 }
 
@@ -64,8 +64,8 @@ type peer struct {
 	msgs      [msgLanes]lane
 	rma, adds lane
 	seq       [msgLanes]uint64
-	wseq      uint64 // of writes
-	out       *conn  // of connected endpoints; nil: there is none
+	wseq      uint64 // number of writes
+	out       *conn  // with connected endpoints; nil: there is none
 	redial    time.Time
 }
 
@@ -74,7 +74,7 @@ func (p *peer) failed(why string) {
 	p.LastErr = why
 }
 
-// bin has buffers that are nobody's, by the logarithm of their size. Their content is what scribble wrote.
+// bin holds free buffers, by the logarithm of their size. Their content is what scribble wrote.
 type bin [24][][]byte
 
 // take returns a buffer of n bytes.
@@ -91,7 +91,7 @@ func (b *bin) take(n int) []byte {
 	return make([]byte, n, 1<<k)
 }
 
-// give takes back a buffer, and writes over it.
+// give takes a buffer back and overwrites it.
 func (b *bin) give(buf []byte, with byte) {
 	scribble(buf, with)
 	k := 5
@@ -103,7 +103,7 @@ func (b *bin) give(buf []byte, with byte) {
 	}
 }
 
-// via is how to reach p: an endpoint and an address there. It is nil while there is no connection.
+// via returns the endpoint and the address that reach p, nil while there is no connection.
 func (n *node) via(p *peer) (*core.Endpoint, core.FIAddr) {
 	if !n.Msg {
 		return n.ep, core.FIAddr(p.index)
@@ -114,7 +114,7 @@ func (n *node) via(p *peer) (*core.Endpoint, core.FIAddr) {
 	return p.out.ep, core.AddrUnspec
 }
 
-// post begins what is due.
+// post posts the operations that are due.
 func (n *node) post(now time.Time) {
 	for _, p := range n.peers {
 		if ep, _ := n.via(p); ep == nil {
@@ -137,7 +137,7 @@ func (n *node) post(now time.Time) {
 	}
 }
 
-// begin posts o, and reports whether it is under way.
+// begin posts o and reports whether it is pending.
 func (n *node) begin(o *op, call func(ep *core.Endpoint, to core.FIAddr, ctx core.OpContext) error) bool {
 	ep, to := n.via(o.to)
 	if ep == nil {
@@ -153,7 +153,7 @@ func (n *node) begin(o *op, call func(ep *core.Endpoint, to core.FIAddr, ctx cor
 		o.lane.open++
 		return true
 	}
-	if err == nil { // injected: the buffer is ours again
+	if err == nil { // after an inject the buffer belongs to the application again
 		n.bin.give(o.buf, scribbleTx)
 		n.journal.note(noteDone, o.letter.word(), uint8(o.to.index), levelInject)
 		return true
@@ -173,9 +173,10 @@ func (n *node) journalFailed(o *op) {
 	}
 }
 
-// flags are what asks for a level.
+// flags returns the flags that request a level.
 func (l level) flags() core.OpFlags {
-	return [...]core.OpFlags{core.OpInject, 0, core.OpInjectComplete, core.OpTransmitComplete, core.OpDeliveryComplete, core.OpMatchComplete, core.OpCommitComplete}[l]
+	return [...]core.OpFlags{core.OpInject, 0, core.OpInjectComplete, core.OpTransmitComplete,
+		core.OpDeliveryComplete, core.OpMatchComplete, core.OpCommitComplete}[l]
 }
 
 // send sends the next message of a lane.
@@ -183,7 +184,8 @@ func (n *node) send(p *peer, i int) {
 	p.seq[i]++
 	l := letter{owner: n.Me, life: n.Life, lane: uint8(i), seq: p.seq[i]}
 	size := l.size(n.Most)
-	o := &op{kind: opTSend, to: p, lane: &p.msgs[i], letter: l, level: level(n.rng.IntN(int(levelCommit))), buf: n.bin.take(size)}
+	o := &op{kind: opTSend, to: p, lane: &p.msgs[i], letter: l,
+		level: level(n.rng.IntN(int(levelCommit))), buf: n.bin.take(size)}
 	if i == laneMsg {
 		o.kind = opSend
 	}
@@ -206,7 +208,8 @@ func (n *node) send(p *peer, i int) {
 		case o.level == levelNone && l.seq%2 == 0:
 			return ep.TSend(o.buf, 0, to, w, ctx)
 		case o.kind == opSend:
-			return ep.SendMsg(&core.MsgArgs{IOV: [][]byte{o.buf}, Addr: to, Data: w, Ctx: ctx}, o.level.flags()|core.OpRemoteCQData)
+			return ep.SendMsg(&core.MsgArgs{IOV: [][]byte{o.buf}, Addr: to, Data: w, Ctx: ctx},
+				o.level.flags()|core.OpRemoteCQData)
 		}
 		flags := o.level.flags()
 		if l.seq%2 != 0 {
@@ -220,20 +223,23 @@ func (n *node) send(p *peer, i int) {
 func (n *node) write(p *peer) {
 	p.wseq++
 	l := letter{owner: n.Me, life: n.Life, lane: 15, seq: p.wseq}
-	o := &op{kind: opWrite, to: p, lane: &p.rma, letter: l, level: levelNone + level(n.rng.IntN(4)), buf: n.bin.take(l.size(n.Most))}
+	o := &op{kind: opWrite, to: p, lane: &p.rma, letter: l,
+		level: levelNone + level(n.rng.IntN(4)), buf: n.bin.take(l.size(n.Most))}
 	if n.commit && n.rng.IntN(8) == 0 {
 		o.level = levelCommit
 	}
 	l.fill(o.buf)
 	n.begin(o, func(ep *core.Endpoint, to core.FIAddr, ctx core.OpContext) error {
 		at := core.RMAIov{Addr: uint64(n.slotAt(int(n.Me), n.Life)), Len: uint64(len(o.buf)), Key: key}
-		return ep.WriteMsg(&core.RMAArgs{IOV: [][]byte{o.buf}, Addr: to, Ctx: ctx, RMAIOV: []core.RMAIov{at}}, o.level.flags())
+		return ep.WriteMsg(&core.RMAArgs{IOV: [][]byte{o.buf}, Addr: to, Ctx: ctx, RMAIOV: []core.RMAIov{at}},
+			o.level.flags())
 	})
 }
 
-// readback reads what was written.
+// readback reads back what w has written.
 func (n *node) readback(w *op) {
-	o := &op{kind: opRead, to: w.to, lane: w.lane, letter: w.letter, level: levelNone, buf: n.bin.take(len(w.buf)), result: nil}
+	o := &op{kind: opRead, to: w.to, lane: w.lane, letter: w.letter, level: levelNone,
+		buf: n.bin.take(len(w.buf)), result: nil}
 	n.begin(o, func(ep *core.Endpoint, to core.FIAddr, ctx core.OpContext) error {
 		return ep.Read(o.buf, 0, to, uint64(n.slotAt(int(n.Me), n.Life)), key, ctx)
 	})
@@ -247,12 +253,14 @@ func (n *node) add(p *peer) {
 	}
 	binary.NativeEndian.PutUint64(o.buf, 1)
 	n.begin(o, func(ep *core.Endpoint, to core.FIAddr, ctx core.OpContext) error {
-		return ep.FetchAtomic(&core.AtomicArgs{IOV: [][]byte{o.buf}, Addr: to, Type: core.Uint64, Op: core.AtomicSum, Ctx: ctx,
-			RMAIOC: []core.RMAIoc{{Addr: uint64(sumAt(int(n.Me), n.Life)), Count: 1, Key: key}}}, [][]byte{o.result}, nil, o.level.flags())
+		return ep.FetchAtomic(&core.AtomicArgs{IOV: [][]byte{o.buf}, Addr: to,
+			Type: core.Uint64, Op: core.AtomicSum, Ctx: ctx,
+			RMAIOC: []core.RMAIoc{{Addr: uint64(sumAt(int(n.Me), n.Life)), Count: 1, Key: key}}},
+			[][]byte{o.result}, nil, o.level.flags())
 	})
 }
 
-// receive posts a receive, again if it has a buffer. Until then nobody may have written there.
+// receive posts a receive, again if it already has a buffer. Until then the buffer must not have changed.
 func (n *node) receive(o *op) {
 	if o.buf == nil {
 		o.buf = make([]byte, n.Most)
@@ -280,7 +288,7 @@ func (n *node) receive(o *op) {
 	}
 }
 
-// cancelSome cancels a receive and whatever is being sent to a peer.
+// cancelSome cancels a receive and the pending sends to a peer.
 func (n *node) cancelSome() {
 	p := n.peers[n.rng.IntN(len(n.peers))]
 	once := false
@@ -290,14 +298,14 @@ func (n *node) cancelSome() {
 			once = n.rx.Cancel(ctx) == nil
 		case o.kind.receives() || o.to != p:
 		case o.via != nil:
-			_ = o.via.ep.Cancel(ctx) // it may be under way
+			_ = o.via.ep.Cancel(ctx) // it may be in progress
 		default:
 			_ = n.ep.Cancel(ctx)
 		}
 	}
 }
 
-// read takes completions, and waits a moment for the first if asked to. It reports whether there were none.
+// read reads completions, and reports whether there were none. With wait it waits a moment for the first.
 func (n *node) read(wait bool) (none bool) {
 	var entries [16]core.CQEntry
 	var src [16]core.FIAddr
@@ -328,7 +336,7 @@ func (n *node) read(wait bool) (none bool) {
 	return false
 }
 
-// end is the completion of an operation.
+// end processes the completion of an operation.
 func (n *node) end(e *core.CQEntry, src core.FIAddr, bad *core.CQErrEntry) {
 	o := n.ops[e.Ctx]
 	if o == nil && n.gone[e.Ctx] {
@@ -337,7 +345,7 @@ func (n *node) end(e *core.CQEntry, src core.FIAddr, bad *core.CQErrEntry) {
 	}
 	if o == nil {
 		if bad == nil || e.Ctx != 0 { // an injected message that failed has an entry without a context
-			n.fail(duplicated, "a completion of nothing: %+v %+v", e, bad)
+			n.fail(duplicated, "a completion of no pending operation: %+v %+v", e, bad)
 		}
 		return
 	}
@@ -381,12 +389,12 @@ func (n *node) end(e *core.CQEntry, src core.FIAddr, bad *core.CQErrEntry) {
 	}
 }
 
-// received is the completion of a receive: its buffer is checked, written over, and posted again.
+// received processes the completion of a receive: it checks and overwrites the buffer and posts it again.
 func (n *node) received(o *op, e *core.CQEntry, src core.FIAddr, bad *core.CQErrEntry) {
 	if bad == nil {
 		n.check(o, e, src)
 	} else if bad.Err == core.ErrTrunc {
-		n.fail(altered, "a message was too long: %v", bad.Detail)
+		n.fail(altered, "a message was longer than its buffer: %v", bad.Detail)
 	}
 	scribble(o.buf, scribbleRx)
 	if bad != nil || n.seen.Before(n.idle) {
@@ -396,13 +404,13 @@ func (n *node) received(o *op, e *core.CQEntry, src core.FIAddr, bad *core.CQErr
 	n.receive(o)
 }
 
-// check checks a message.
+// check checks the name, source and content of a message.
 func (n *node) check(o *op, e *core.CQEntry, src core.FIAddr) {
 	word, named := e.Tag, e.Flags&core.CompRemoteCQData != 0
 	if o.kind == opRecv {
 		word = e.Data
 		if !named {
-			n.fail(altered, "a message of %d bytes has lost its data", e.Len)
+			n.fail(altered, "a message of %d bytes has no remote CQ data", e.Len)
 			return
 		}
 	}
@@ -421,7 +429,7 @@ func (n *node) check(o *op, e *core.CQEntry, src core.FIAddr) {
 	n.journal.note(noteReceived, word, 0, 0)
 }
 
-// wasRead checks what was read back: what was written, or what a peer has at the beginning of its life.
+// wasRead checks what was read back: the bytes that were written, or the initial content of a peer's memory.
 func (n *node) wasRead(o *op) {
 	text := o.letter.check(o.buf, n.Most)
 	if text == "" || scribbled(o.buf, 0) && o.to.index != int(n.Me) {
@@ -434,7 +442,7 @@ func (n *node) wasRead(o *op) {
 func (n *node) added(p *peer, old uint64) {
 	life, least := int(old>>32), p.Next
 	if p.Known && life > p.AddedLife {
-		least = uint64(life) << 32 // it has begun anew; additions that failed may have reached it
+		least = uint64(life) << 32 // the peer has begun a new life; additions that failed may have reached it
 	}
 	if p.Known && (old < least || old > least+p.Unsure) {
 		n.fail(altered, "a sum at node %d is %#x; want %#x, or up to %d more", p.index, old, least, p.Unsure)

@@ -8,30 +8,33 @@ import (
 	"time"
 )
 
-// The schedule of faults follows from the seed, the stack and the number of nodes.
+// The schedule of events follows from the seed, the stack and the number of nodes.
 
 type eventKind uint8
 
 const (
-	evKill     eventKind = iota // SIGKILL, and a new process at the same address
-	evExit                      // the process exits without closing anything
-	evClose                     // a node closes everything in good order, and opens again, in the same process or in a new one
-	evShutdown                  // a node shuts a connection down
-	evStop                      // SIGSTOP, and SIGCONT
-	evLink                      // the link goes down, and up
-	evHalfOpen                  // connections that say nothing, or half of something
-	evExhaust                   // no more file descriptors
-	evMemory                    // a limit of memory
-	evCourier                   // a process that sends to the box through the root package, and ends in one of the ways
+	evKill eventKind = iota // SIGKILL, and a new process at the same address
+	evExit                  // the process exits without closing anything
+	// A node closes everything in good order, and opens again, in the same process or in a new one.
+	evClose
+	evShutdown // a node shuts a connection down
+	evStop     // SIGSTOP, later SIGCONT
+	evLink     // the link goes down, later up
+	evHalfOpen // connections that send nothing, or half of something
+	evExhaust  // no file descriptors are left
+	evMemory   // a limit on memory
+	evCourier  // a process that sends to the box through the root package, and ends as its order says
 	eventKinds
 )
 
 func (k eventKind) String() string {
-	return [...]string{"kill", "exit", "close", "shutdown", "stop", "link", "half-open", "exhaust", "memory", "courier"}[k]
+	return [...]string{"kill", "exit", "close", "shutdown", "stop", "link", "half-open",
+		"exhaust", "memory", "courier"}[k]
 }
 
 func (k eventKind) plural() string {
-	return [...]string{"kills", "exits", "closes", "shutdowns", "stops", "links", "half-open", "exhausts", "memories", "couriers"}[k]
+	return [...]string{"kills", "exits", "closes", "shutdowns", "stops", "links", "half-open",
+		"exhausts", "memories", "couriers"}[k]
 }
 
 // event is something that happens to a node.
@@ -39,24 +42,25 @@ type event struct {
 	at   time.Duration
 	kind eventKind
 	node int
-	long time.Duration // until it is over
-	draw uint64        // decides what else there is to decide
+	long time.Duration // how long it lasts
+	draw uint64        // a random number for further choices
 }
 
 func (e event) String() string {
-	return fmt.Sprintf("%v %v of node %d for %v", e.at.Round(time.Millisecond), e.kind, e.node, e.long.Round(time.Millisecond))
+	return fmt.Sprintf("%v %v of node %d for %v", e.at.Round(time.Millisecond), e.kind,
+		e.node, e.long.Round(time.Millisecond))
 }
 
-// silence is how long the stacks bear a peer that says nothing.
+// silence is how long the stacks wait for a peer that does not answer.
 const silence = 3 * time.Second
 
-// steady is how many nodes are never killed: they see all others die.
+// steady is how many nodes are never killed. They see all others die.
 const steady = 2
 
-// killEvery is how long it is between two kills, at most.
+// killEvery is the longest time between two kills.
 const killEvery = 6 * time.Second
 
-// plan makes the schedule.
+// plan returns the schedule.
 func plan(seed uint64, w way, nodes int, long time.Duration) (events []event) {
 	rng := rand.New(rand.NewPCG(seed, hash(w.String())))
 	busy := make([]time.Duration, nodes)
@@ -67,7 +71,7 @@ func plan(seed uint64, w way, nodes int, long time.Duration) (events []event) {
 		sum += k
 	}
 	var linkFree time.Duration
-	lastKill := -2 * killEvery // begin with one
+	lastKill := -2 * killEvery // a kill comes early
 	for at := 500 * time.Millisecond; at < long; at += span(100*time.Millisecond, 1000*time.Millisecond) {
 		e := event{at: at, node: rng.IntN(nodes), draw: rng.Uint64()}
 		pick := rng.IntN(sum)
@@ -82,7 +86,7 @@ func plan(seed uint64, w way, nodes int, long time.Duration) (events []event) {
 		case evKill, evExit, evClose:
 			e.node = steady + rng.IntN(nodes-steady)
 			if e.long = span(0, silence/6); e.draw%6 == 0 {
-				e.long = silence + time.Second // for longer than anybody waits
+				e.long = silence + time.Second // longer than any peer waits
 			}
 		case evStop:
 			if e.long = span(silence/15, silence/2); e.draw%4 == 0 {
@@ -124,7 +128,7 @@ func hash(s string) (x uint64) {
 	return x
 }
 
-// TestSchedule: a seed is a schedule, and there are enough kills in it.
+// TestSchedule checks that the schedule follows from the seed, and has enough kills.
 func TestSchedule(t *testing.T) {
 	for _, s := range stacks {
 		for _, c := range s.carriers() {

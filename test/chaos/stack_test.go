@@ -9,14 +9,14 @@ import (
 	"time"
 )
 
-// bound is how long an operation may take: a silent peer is given up, and its next life may be so, too.
+// bound is how long an operation may take: the endpoint may give up a silent peer, and then its next life, too.
 func (c carrier) bound() time.Duration { return bound + 2*max(c.bears-silence, 0) }
 
-// stack is what is tested.
+// stack is a stack to test.
 type stack struct {
 	name     string
 	provider string
-	msg      bool // connected endpoints, else reliable datagrams
+	msg      bool // connected endpoints instead of reliable datagrams
 }
 
 var stacks = []stack{
@@ -26,27 +26,33 @@ var stacks = []stack{
 	{"udp;ofi_rxd", "udp;ofi_rxd", false},
 }
 
-// carrier is how processes talk over a stack.
+// carrier is how the processes of a stack are connected.
 type carrier struct {
 	name  string
 	env   []string
-	hosts bool          // in two hosts with a cable between them, else in one
-	fault bool          // over the layer of faults
-	bears time.Duration // how long peers that say nothing are borne, if not for silence
+	hosts bool          // in two hosts with a veth pair between them, instead of in one
+	fault bool          // over the fault layer
+	bears time.Duration // how long endpoints wait for silent peers, if not silence
 }
 
 var (
 	overMemory  = carrier{name: "memory"}
-	overSockets = carrier{name: "sockets", env: []string{"FI_TCP_LOCAL_SOCKETS=0", "FI_TCP_LOCAL_MEMORY=0", "FI_TCP_SINGLE_COPY_SIZE=-1", "FI_OFI_RXM_SINGLE_COPY_SIZE=-1",
-		"FI_UDP_LOCAL_MEMORY=0", "FI_OFI_RXD_SINGLE_COPY_SIZE=-1"}}
+	overSockets = carrier{name: "sockets",
+		env: []string{"FI_TCP_LOCAL_SOCKETS=0", "FI_TCP_LOCAL_MEMORY=0", "FI_TCP_SINGLE_COPY_SIZE=-1",
+			"FI_OFI_RXM_SINGLE_COPY_SIZE=-1",
+			"FI_UDP_LOCAL_MEMORY=0", "FI_OFI_RXD_SINGLE_COPY_SIZE=-1"}}
 	overVeth  = carrier{name: "veth", hosts: true}
 	overXDP   = carrier{name: "xdp", hosts: true, env: []string{"FI_UDP_LINK=xdp"}}
-	overFault = carrier{name: "fault", fault: true, env: []string{"FI_FAULT_RESET=40000000", "FI_FAULT_CUT=20%", "FI_FAULT_REFUSE=5%", "FI_FAULT_PARTITION=9s-10s,16s-20s"}}
-	// A peer that loses as much as this, and is away for a second, is not to be given up.
-	overLoss = carrier{name: "fault", fault: true, bears: 8 * time.Second, env: []string{"FI_OFI_RXD_PEER_TIMEOUT=8000", "FI_OFI_RXD_HANDSHAKE_TIMEOUT=8000", "FI_FAULT_LOSS=30%", "FI_FAULT_DUP=5%", "FI_FAULT_REORDER=10%", "FI_FAULT_CORRUPT=1%", "FI_FAULT_PARTITION=9s-10s"}}
+	overFault = carrier{name: "fault", fault: true,
+		env: []string{"FI_FAULT_RESET=40000000", "FI_FAULT_CUT=20%", "FI_FAULT_REFUSE=5%",
+			"FI_FAULT_PARTITION=9s-10s,16s-20s"}}
+	// Endpoints must not give up a peer that loses as much as this and is unreachable for a second.
+	overLoss = carrier{name: "fault", fault: true, bears: 8 * time.Second,
+		env: []string{"FI_OFI_RXD_PEER_TIMEOUT=8000", "FI_OFI_RXD_HANDSHAKE_TIMEOUT=8000", "FI_FAULT_LOSS=30%",
+			"FI_FAULT_DUP=5%", "FI_FAULT_REORDER=10%", "FI_FAULT_CORRUPT=1%", "FI_FAULT_PARTITION=9s-10s"}}
 )
 
-// carriers are what a stack can be carried by.
+// carriers returns the carriers of a stack.
 func (s stack) carriers() []carrier {
 	if strings.HasPrefix(s.provider, "udp") {
 		return []carrier{overMemory, overSockets, overVeth, overXDP, overLoss}
@@ -58,12 +64,12 @@ func (s stack) carriers() []carrier {
 type way struct {
 	stack
 	carrier
-	brief bool // nothing takes long
+	brief bool // all events are short
 }
 
 func (w way) String() string { return w.stack.name + "@" + w.carrier.name }
 
-// prov is the provider string.
+// prov returns the provider string.
 func (w way) prov() string {
 	if !w.carrier.fault {
 		return w.provider
@@ -75,9 +81,10 @@ func (w way) prov() string {
 	return core + ";fault"
 }
 
-// weights say how often things happen.
+// weights returns how often each kind of event happens, relative to the others.
 func (w way) weights() [eventKinds]int {
-	n := [eventKinds]int{evKill: 26, evExit: 6, evClose: 16, evStop: 12, evHalfOpen: 6, evExhaust: 4, evMemory: 3, evCourier: 24}
+	n := [eventKinds]int{evKill: 26, evExit: 6, evClose: 16, evStop: 12, evHalfOpen: 6,
+		evExhaust: 4, evMemory: 3, evCourier: 24}
 	if w.brief {
 		n = [eventKinds]int{evKill: 3, evClose: 3, evStop: 1, evCourier: 3}
 	}
@@ -95,14 +102,16 @@ func (w way) weights() [eventKinds]int {
 	return n
 }
 
-// To find out why something happens.
+// Flags that help to find the cause of a failure.
 var (
-	kept  = flag.String("journals", "", "an empty folder that the journals of a run of one stack over one carrier are kept in")
+	kept = flag.String("journals", "",
+		"an empty folder for the journals of a run of one stack over one carrier; they are kept")
 	first = flag.Bool("first", false, "end a run with the first fault")
-	only  = flag.String("only", "", "kinds of events of the schedule: a comma list, such as kill,courier")
+	only  = flag.String("only", "", "kinds of events in the schedule: a comma-separated list, such as kill,courier")
 )
 
-// chosen are the ways that are asked for: all, or those of GOFABRIC_CHAOS_STACK, such as "tcp/msg", "tcp/rdm@veth", or another provider string.
+// chosen returns the ways to test: all, or those of GOFABRIC_CHAOS_STACK, such as "tcp/msg", "tcp/rdm@veth", or
+// another provider string.
 func chosen() (all []way, err error) {
 	text := os.Getenv("GOFABRIC_CHAOS_STACK")
 	name, by, only := strings.Cut(text, "@")
@@ -131,5 +140,5 @@ func chosen() (all []way, err error) {
 	return nil, fmt.Errorf("GOFABRIC_CHAOS_STACK=%s: there is no such carrier", text)
 }
 
-// datagrams reports whether the stack stands on datagrams.
+// datagrams reports whether the stack transfers datagrams.
 func (s stack) datagrams() bool { return strings.HasPrefix(s.provider, "udp") }

@@ -8,9 +8,9 @@ import (
 	"testing"
 )
 
-// What went wrong, and what happened, in numbers.
+// Counts of faults and of events.
 
-// count is a kind of what must not happen.
+// count is a kind of fault.
 type count int
 
 const (
@@ -25,10 +25,10 @@ const (
 
 var countNames = [counts]string{"lost", "duplicated", "altered", "disordered", "hung", "leaked"}
 
-// tally counts for a stack.
+// tally holds the counts of a stack.
 type tally struct {
 	t      *testing.T
-	quiet  bool // of tests of the harness: nothing fails
+	quiet  bool // set by tests of the harness: a fault does not fail the test
 	counts [counts]int
 	told   int
 
@@ -40,10 +40,10 @@ type tally struct {
 	levels   [levels]int // messages that have completed
 }
 
-// toldMost is how many faults are told in full.
+// toldMost is how many faults are printed in full.
 const toldMost = 40
 
-// fault counts something that must not happen.
+// fault counts a fault.
 func (y *tally) fault(c count, format string, args ...any) {
 	y.counts[c]++
 	if y.quiet {
@@ -58,7 +58,7 @@ func (y *tally) fault(c count, format string, args ...any) {
 	}
 }
 
-// failed reports whether anything has been wrong.
+// bad returns the number of faults.
 func (y *tally) bad() (n int) {
 	for _, k := range y.counts {
 		n += k
@@ -83,13 +83,14 @@ func addRow(name string, y *tally) {
 	rows = append(rows, row{name, *y})
 }
 
-// table is all rows.
+// table returns all rows.
 func table(seed uint64) string {
 	rowsMu.Lock()
 	defer rowsMu.Unlock()
 	var b strings.Builder
 	fmt.Fprintf(&b, "\n%-26s", fmt.Sprintf("seed %d", seed))
-	columns := []eventKind{evKill, evExit, evClose, evShutdown, evStop, evLink, evHalfOpen, evExhaust, evMemory, evCourier}
+	columns := []eventKind{evKill, evExit, evClose, evShutdown, evStop, evLink,
+		evHalfOpen, evExhaust, evMemory, evCourier}
 	for _, c := range columns {
 		fmt.Fprintf(&b, " %9s", c.plural())
 	}

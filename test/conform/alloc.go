@@ -1,6 +1,6 @@
 package conform
 
-// What operations cost the garbage collector: nothing, in steady state.
+// Operations in steady state must not allocate.
 
 import (
 	"fmt"
@@ -18,7 +18,7 @@ type frugal struct {
 	fail error
 }
 
-// run has a side's post and the completions counted that it and the other one get.
+// run makes a side's post, and waits for the given numbers of completions at that side and the other.
 func (f *frugal) run(post func() error, wantA, wantB int) {
 	if f.fail != nil {
 		return
@@ -52,7 +52,7 @@ func (f *frugal) run(post func() error, wantA, wantB int) {
 	}
 }
 
-// read takes what is in a queue; what came from somebody unknown counts as well.
+// read reads a queue. Completions from unknown sources count, too.
 func (f *frugal) read(q *core.CompletionQueue) int {
 	n, err := q.Read(f.got[:])
 	switch err {
@@ -70,7 +70,8 @@ func (f *frugal) read(q *core.CompletionQueue) int {
 	return 0
 }
 
-// NoAllocation runs operations of every kind over st, from post to completion at both ends, and wants no allocation.
+// NoAllocation runs operations of every kind over st, from post to completion at both ends, and fails the test if one
+// allocates.
 func NoAllocation(t *testing.T, st Stack) {
 	const all = core.CapMsg | core.CapTagged | core.CapRMA | core.CapAtomic | core.CapMultiRecv | core.CapTaggedMultiRecv
 	t.Run("known", func(t *testing.T) {
@@ -84,11 +85,11 @@ func NoAllocation(t *testing.T, st Stack) {
 	})
 }
 
-// none runs op, which brings completions to both ends, for a while, and then wants no allocation.
+// none runs op, which completes at both ends, for a while, and then counts its allocations.
 func (f *frugal) none(name string, size int, op func()) {
 	t := f.T.(*testing.T)
 	t.Helper()
-	for range 50 { // connect, and fill the pools
+	for range 50 { // connects, and fills the pools
 		if op(); f.fail != nil {
 			t.Fatalf("%s of %d bytes: %v", name, size, f.fail)
 		}
@@ -142,10 +143,10 @@ func (f *frugal) messages(match, commit bool) {
 	}
 }
 
-// multi is messages into a multi-receive buffer that takes two, and is posted anew.
+// multi sends messages into a multi-receive buffer that takes two and is then posted again.
 func (f *frugal) multi(size int) {
 	if size == 0 {
-		return // these would never fill it
+		return // messages of this size would never fill it
 	}
 	a, rx := f.A, f.B.Rx()
 	buf, in := make([]byte, size), make([]byte, 2*size)
@@ -186,7 +187,9 @@ func (f *frugal) memory(commit bool) {
 	for _, size := range []int{8, 256, 4096} {
 		buf, in, cmp := make([]byte, size), make([]byte, size), make([]byte, size)
 		for _, dt := range []core.Datatype{core.Uint64, core.Double} {
-			m := &core.AtomicArgs{IOV: [][]byte{buf}, Addr: a.Peer, RMAIOC: []core.RMAIoc{{Addr: mr.Base(), Count: size / 8, Key: mr.Key()}}, Type: dt, Op: core.AtomicSum, Ctx: 1}
+			m := &core.AtomicArgs{IOV: [][]byte{buf}, Addr: a.Peer,
+				RMAIOC: []core.RMAIoc{{Addr: mr.Base(), Count: size / 8, Key: mr.Key()}},
+				Type:   dt, Op: core.AtomicSum, Ctx: 1}
 			result, compare := [][]byte{in}, [][]byte{cmp}
 			atomic := func() error { return a.EP.Atomic(m, core.OpCompletion) }
 			f.none(fmt.Sprint("atomic ", dt), size, func() { f.run(atomic, 1, 0) })

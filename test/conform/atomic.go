@@ -1,6 +1,7 @@
 package conform
 
-// Atomic operations (fi_atomic(3)): every type with every operation in every kind of call, permissions, counters, order.
+// Atomic operations (fi_atomic(3)): every datatype with every operation in every kind of call, permissions, counters,
+// order.
 
 import (
 	"bytes"
@@ -11,11 +12,11 @@ import (
 	"gofabric/internal/atomics"
 )
 
-// atomicOperands is how many operands the operations of the table have: few enough for one datagram of native's.
+// atomicOperands is the number of operands in the table's operations. They fit into one datagram of native's.
 const atomicOperands = 6
 
 func testAtomic(t *testing.T, st Stack) {
-	if !st.need(t, core.CapAtomic) { // testControl checks that the calls say so, too
+	if !st.need(t, core.CapAtomic) { // testControl checks that the calls refuse it, too
 		return
 	}
 	t.Run("table", func(t *testing.T) { atomicTable(t, st) })
@@ -23,7 +24,8 @@ func testAtomic(t *testing.T, st Stack) {
 	t.Run("access", func(t *testing.T) { atomicAccess(t, st) })
 }
 
-// atomicTable tries all that a Valid call says is possible, and that the rest is refused, as is towards native peers what would crash them.
+// atomicTable tries everything that a Valid call reports as supported. The rest must be refused, and so must
+// operations that would crash a native peer.
 func atomicTable(t *testing.T, st Stack) {
 	p := Open(t, st, WithCaps(core.CapAtomic|core.CapRMA))
 	mem := make([]byte, 16*atomicOperands+16)
@@ -32,7 +34,8 @@ func atomicTable(t *testing.T, st Stack) {
 	ctx, ran := core.OpContext(1), 0
 	for dt := core.Int8; dt <= core.Float8E5M2; dt++ {
 		for op := core.AtomicMin; op <= core.AtomicDiff; op++ {
-			for k, valid := range []func(core.Datatype, core.AtomicOp) (int, error){p.A.EP.AtomicValid, p.A.EP.FetchAtomicValid, p.A.EP.CompareAtomicValid} {
+			for k, valid := range []func(core.Datatype, core.AtomicOp) (int, error){p.A.EP.AtomicValid,
+				p.A.EP.FetchAtomicValid, p.A.EP.CompareAtomicValid} {
 				ctx++
 				n, err := valid(dt, op)
 				if err == nil && n < 1 {
@@ -49,8 +52,10 @@ func atomicTable(t *testing.T, st Stack) {
 	}
 }
 
-// atomicOnce does one operation and compares memory and result with arithmetic done here. It reports whether the operation is supported.
-func atomicOnce(p *Pair, mr *core.MemoryRegion, mem []byte, dt core.Datatype, op core.AtomicOp, k atomics.Kind, ctx core.OpContext, valid bool) bool {
+// atomicOnce does one operation and compares memory and result with its own computation. It reports whether the
+// operation is supported.
+func atomicOnce(p *Pair, mr *core.MemoryRegion, mem []byte, dt core.Datatype, op core.AtomicOp, k atomics.Kind,
+	ctx core.OpContext, valid bool) bool {
 	t := p.T
 	t.Helper()
 	what := fmt.Sprintf("type %d, operation %d, kind %d", dt, op, k)
@@ -63,7 +68,8 @@ func atomicOnce(p *Pair, mr *core.MemoryRegion, mem []byte, dt core.Datatype, op
 	copy(mem[8:], Pattern(len(mem)-8, seed))
 	was := bytes.Clone(mem)
 	want, wantResult := bytes.Clone(mem), make([]byte, n)
-	m := &core.AtomicArgs{IOV: p.A.tx(operand, 2), Addr: p.A.Peer, RMAIOC: []core.RMAIoc{{Addr: mr.Base() + 8, Count: n / size, Key: mr.Key()}}, Type: dt, Op: op, Ctx: ctx}
+	m := &core.AtomicArgs{IOV: p.A.tx(operand, 2), Addr: p.A.Peer,
+		RMAIOC: []core.RMAIoc{{Addr: mr.Base() + 8, Count: n / size, Key: mr.Key()}}, Type: dt, Op: op, Ctx: ctx}
 	post := func() error { return p.A.EP.Atomic(m, core.OpDeliveryComplete) }
 	local := func() error { return atomics.Apply(atomics.Datatype(dt), atomics.Op(op), want[8:8+n], operand) }
 	switch k {
@@ -82,16 +88,16 @@ func atomicOnce(p *Pair, mr *core.MemoryRegion, mem []byte, dt core.Datatype, op
 		refuse(t, what, post(), core.ErrOpNotSupp, core.ErrInval)
 		return false
 	}
-	if p.Stack.Foreign && !atomics.Native(atomics.Datatype(dt), atomics.Op(op)) { // a native peer would not get over it
+	if p.Stack.Foreign && !atomics.Native(atomics.Datatype(dt), atomics.Op(op)) { // a native peer would crash
 		p.Retry(what, post)
 		p.WantErr(p.A, ctx, core.ErrOpNotSupp)
 		if p.Progress(); !bytes.Equal(mem, was) {
-			t.Fatalf("%s: refused, and done: memory\n%x, was\n%x", what, mem, was)
+			t.Fatalf("%s: refused, but executed: memory\n%x, was\n%x", what, mem, was)
 		}
 		return false
 	}
 	if err := local(); err != nil {
-		t.Fatalf("%s: said to be supported: %v", what, err)
+		t.Fatalf("%s: reported as supported, but: %v", what, err)
 	}
 	p.Retry(what, post)
 	g := p.Want(p.A, ctx)
@@ -112,7 +118,8 @@ func atomicOnce(p *Pair, mr *core.MemoryRegion, mem []byte, dt core.Datatype, op
 	return true
 }
 
-// atomicCount adds to one number, injected, plain and fetching, all at once: nothing is lost, and each fetch brings another number.
+// atomicCount adds to one number with injected, plain and fetching operations at the same time. No addition is lost,
+// and each fetch returns another number.
 func atomicCount(t *testing.T, st Stack) {
 	p := Open(t, st, WithCaps(core.CapAtomic|core.CapRMA))
 	const rounds = 100
@@ -120,7 +127,8 @@ func atomicCount(t *testing.T, st Stack) {
 	mr := p.B.Reg(mem, allAccess)
 	defer func() { p.B.ok("Close MR", mr.Close()) }()
 	one := []byte{1, 0, 0, 0, 0, 0, 0, 0}
-	m := &core.AtomicArgs{IOV: [][]byte{one}, Addr: p.A.Peer, RMAIOC: []core.RMAIoc{{Addr: mr.Base(), Count: 1, Key: mr.Key()}}, Type: core.Uint64, Op: core.AtomicSum}
+	m := &core.AtomicArgs{IOV: [][]byte{one}, Addr: p.A.Peer,
+		RMAIOC: []core.RMAIoc{{Addr: mr.Base(), Count: 1, Key: mr.Key()}}, Type: core.Uint64, Op: core.AtomicSum}
 	results := make([][]byte, rounds)
 	for i := range results {
 		results[i] = make([]byte, 8)
@@ -140,22 +148,25 @@ func atomicCount(t *testing.T, st Stack) {
 			_ = atomics.Apply(atomics.Uint64, atomics.Sum, want, one)
 		}
 		if !bytes.Equal(results[i], want) {
-			t.Errorf("fetch %d brought %x, want %x", i, results[i], want)
+			t.Errorf("fetch %d returned %x, want %x", i, results[i], want)
 		}
 	}
 }
 
 // atomicAccess checks that memory without the rights is neither changed nor read.
 func atomicAccess(t *testing.T, st Stack) {
-	for name, access := range map[string]core.Access{"read only": core.AccessRemoteRead, "write only": core.AccessRemoteWrite} {
+	for name, access := range map[string]core.Access{"read only": core.AccessRemoteRead,
+		"write only": core.AccessRemoteWrite} {
 		p := Open(t, st, WithCaps(core.CapAtomic|core.CapRMA))
 		mem := Pattern(64, 5)
 		mr := p.B.Reg(mem, access)
 		operand, result := Pattern(8, 9), make([]byte, 8)
-		m := &core.AtomicArgs{IOV: [][]byte{operand}, Addr: p.A.Peer, RMAIOC: []core.RMAIoc{{Addr: mr.Base(), Count: 1, Key: mr.Key()}}, Type: core.Uint64, Op: core.AtomicSum, Ctx: 77}
+		m := &core.AtomicArgs{IOV: [][]byte{operand}, Addr: p.A.Peer,
+			RMAIOC: []core.RMAIoc{{Addr: mr.Base(), Count: 1, Key: mr.Key()}},
+			Type:   core.Uint64, Op: core.AtomicSum, Ctx: 77}
 		if !p.refusedAtOnce(name, func() error { return p.A.EP.FetchAtomic(m, [][]byte{result}, nil, 0) }) {
 			if g := p.WantEnd(p.A, 77, st.bounded()); g.Err == nil {
-				t.Errorf("%s: a fetching sum went well", name)
+				t.Errorf("%s: a fetching sum succeeded", name)
 			}
 		}
 		CheckPattern(t, name, mem, len(mem), 5)

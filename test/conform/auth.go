@@ -1,6 +1,6 @@
 package conform
 
-// Authorization keys (fi_endpoint(3), auth_key): endpoints meet only those with the same key.
+// Authorization keys (fi_endpoint(3), auth_key). Only endpoints with the same key can communicate.
 
 import (
 	"bytes"
@@ -16,10 +16,11 @@ var (
 	otherKey = []byte("the key of job 2")
 )
 
-// deniedWithin is how long an end with another key may take to say so. That no time-out of peers is waited for shows in the error, which would be another.
+// deniedWithin is how long the error for an end with another key may take. The error itself shows that it is not a
+// peer time-out, which would be another error.
 var deniedWithin = Deadline
 
-// keys are what domain and endpoint of a side are opened with.
+// keys are the keys of a side's domain and endpoint.
 type keys struct{ domain, ep []byte }
 
 // withKeys gives each side its keys.
@@ -35,7 +36,7 @@ func withKeys(a, b keys) Option {
 	}
 }
 
-// withoutConnect leaves MSG endpoints apart.
+// withoutConnect does not connect MSG endpoints.
 func withoutConnect() Option { return func(k *config) { k.apart = true } }
 
 func testAuth(t *testing.T, st Stack) {
@@ -62,7 +63,7 @@ func testAuth(t *testing.T, st Stack) {
 	}
 }
 
-// authInfo checks what hints may ask for.
+// authInfo checks which keys hints may request.
 func authInfo(t *testing.T, st Stack) {
 	for name, f := range map[string]func(h *core.Info){
 		"domain key too long":    func(h *core.Info) { h.Domain.AuthKey = make([]byte, core.MaxAuthKey+1) },
@@ -81,8 +82,10 @@ func authInfo(t *testing.T, st Stack) {
 	}
 	h := st.hints(core.CapMsg)
 	info := must(t, "GetInfo", func() (*core.Info, error) { return st.info("", h) })
-	if n := info.Domain.AuthKeySize; n != info.EP.AuthKeySize || n != 0 && n != core.MaxAuthKey || len(info.Domain.AuthKey)+len(info.EP.AuthKey) > 0 {
-		t.Errorf("without hints: domain %d, endpoint %d, keys %x and %x", n, info.EP.AuthKeySize, info.Domain.AuthKey, info.EP.AuthKey)
+	if n := info.Domain.AuthKeySize; n != info.EP.AuthKeySize || n != 0 && n != core.MaxAuthKey ||
+		len(info.Domain.AuthKey)+len(info.EP.AuthKey) > 0 {
+		t.Errorf("without hints: domain %d, endpoint %d, keys %x and %x", n, info.EP.AuthKeySize,
+			info.Domain.AuthKey, info.EP.AuthKey)
 	}
 	if info.Domain.AuthKeySize == 0 {
 		return
@@ -90,19 +93,19 @@ func authInfo(t *testing.T, st Stack) {
 	h.Domain.AuthKey, h.EP.AuthKey = jobKey, otherKey
 	info = must(t, "GetInfo with keys", func() (*core.Info, error) { return st.info("", h) })
 	if !bytes.Equal(info.Domain.AuthKey, jobKey) || !bytes.Equal(info.EP.AuthKey, otherKey) {
-		t.Errorf("keys %q and %q came back as %q and %q", jobKey, otherKey, info.Domain.AuthKey, info.EP.AuthKey)
+		t.Errorf("keys %q and %q were returned as %q and %q", jobKey, otherKey, info.Domain.AuthKey, info.EP.AuthKey)
 	}
 	h = st.hints(core.CapMsg)
 	h.Domain.AuthKeySize, h.Domain.MaxEPAuthKey = core.AVAuthKey, 1
 	info, err := st.info("", h)
-	if st.EPType == core.EPTypeMsg { // which have no vectors
+	if st.EPType == core.EPTypeMsg { // MSG endpoints have no vectors
 		refuse(t, "AVAuthKey", err, core.ErrNoData)
 	} else if err != nil || info.Domain.AuthKeySize != core.AVAuthKey || info.EP.AuthKeySize != 0 {
 		t.Errorf("AVAuthKey: %v, %+v", err, info)
 	}
 }
 
-// authSame has ends with the same key meet, wherever they have it from.
+// authSame checks that ends with the same key can communicate, from wherever they have it.
 func authSame(t *testing.T, st Stack) {
 	for _, c := range []struct {
 		name string
@@ -128,7 +131,7 @@ func authSame(t *testing.T, st Stack) {
 	}
 }
 
-// authAtOnce has both ends speak first, again and again.
+// authAtOnce has both ends send first at the same time, repeatedly.
 func authAtOnce(t *testing.T, st Stack) {
 	for i := range 15 {
 		p := Open(t, st, withKeys(keys{ep: jobKey}, keys{ep: jobKey}))
@@ -155,12 +158,13 @@ func authAtOnce(t *testing.T, st Stack) {
 	}
 }
 
-// authOther has ends with different keys not meet, which each that tries learns soon, by an error that says why.
+// authOther checks that ends with different keys cannot communicate, and that each that tries gets an error soon,
+// which tells the reason.
 func authOther(t *testing.T, st Stack) {
 	for _, c := range []struct {
 		name string
 		a, b keys
-		one  bool // not of one domain: its key would be that of both
+		one  bool // the ends must not share a domain, because its key would be that of both
 	}{
 		{"two keys", keys{ep: jobKey}, keys{ep: otherKey}, false},
 		{"one without, who asks", keys{}, keys{ep: jobKey}, false},
@@ -172,7 +176,7 @@ func authOther(t *testing.T, st Stack) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if c.one && st.OneDomain {
-				t.Skip("one domain has one key")
+				t.Skip("the domain of both ends has one key")
 			}
 			p := Open(t, st, withKeys(c.a, c.b), withoutConnect())
 			if st.EPType == core.EPTypeMsg {
@@ -206,7 +210,7 @@ func denySend(p *Pair, s *Side) {
 	for _, ctx := range []core.OpContext{901, 902} {
 		g := p.WantErr(s, ctx, core.ErrAccess)
 		if g.Err.Detail == "" || !bytes.Contains([]byte(g.Err.Detail), []byte("authorization key")) {
-			p.T.Errorf("%s: the error does not speak of keys: %q", s.Name, g.Err.Detail)
+			p.T.Errorf("%s: the error does not mention the key: %q", s.Name, g.Err.Detail)
 		}
 	}
 	if d := time.Since(began); d > deniedWithin && !p.Stack.Inserts {
@@ -214,7 +218,7 @@ func denySend(p *Pair, s *Side) {
 	}
 }
 
-// denyConnect connects to a listener with another key: nobody hears of it there.
+// denyConnect connects to a listener with another key. The listener's application gets no request.
 func denyConnect(p *Pair) {
 	p.T.Helper()
 	for range 2 {
@@ -222,21 +226,21 @@ func denyConnect(p *Pair) {
 		p.A.ok("Connect", p.A.EP.Connect(p.B.Addr, []byte("may I?")))
 		e := p.A.WantEventErr()
 		if e.Err != core.ErrAccess || !bytes.Contains([]byte(e.Detail), []byte("authorization key")) {
-			p.T.Errorf("error event %v: %q; want ErrAccess and a word of keys", e.Err, e.Detail)
+			p.T.Errorf("error event %v: %q; want ErrAccess and a detail that mentions the key", e.Err, e.Detail)
 		}
 		if d := time.Since(began); d > deniedWithin {
 			p.T.Errorf("the error came after %v", d)
 		}
 		p.B.Pump()
 		if len(p.B.events) > 0 || len(p.B.errs) > 0 {
-			p.T.Fatalf("the listener heard of it\n%s", p.Dump())
+			p.T.Fatalf("the listener got a request\n%s", p.Dump())
 		}
 		p.A.CloseEP()
 		p.A.openEP(p.A.Info)
 	}
 }
 
-// authRegions has memory regions under other keys than their peers' be out of reach.
+// authRegions checks that peers cannot access memory regions under another key than theirs.
 func authRegions(t *testing.T, st Stack) {
 	if !st.need(t, core.CapRMA) {
 		return
@@ -260,9 +264,11 @@ func authRegions(t *testing.T, st Stack) {
 			p := Open(t, st, WithCaps(core.CapRMA), withKeys(c.side, c.side))
 			mem, buf := make([]byte, 100), Pattern(100, 4)
 			mr := must(t, "RegMR", func() (*core.MemoryRegion, error) {
-				return p.B.RegAttr(&core.MRAttr{IOV: [][]byte{mem}, Access: allAccess, RequestedKey: 77, AuthKey: c.region})
+				return p.B.RegAttr(&core.MRAttr{IOV: [][]byte{mem}, Access: allAccess,
+					RequestedKey: 77, AuthKey: c.region})
 			})
-			a := &core.RMAArgs{IOV: [][]byte{buf}, Addr: p.A.Peer, RMAIOV: []core.RMAIov{{Addr: mr.Base(), Len: 100, Key: mr.Key()}}, Ctx: 1}
+			a := &core.RMAArgs{IOV: [][]byte{buf}, Addr: p.A.Peer,
+				RMAIOV: []core.RMAIov{{Addr: mr.Base(), Len: 100, Key: mr.Key()}}, Ctx: 1}
 			p.Retry("post", func() error {
 				if c.reads {
 					return p.A.EP.ReadMsg(a, 0)
@@ -272,7 +278,7 @@ func authRegions(t *testing.T, st Stack) {
 			if c.fits {
 				p.Want(p.A, 1)
 				if !bytes.Equal(buf, mem) {
-					t.Error("the bytes did not get through")
+					t.Error("the write did not arrive")
 				}
 			} else {
 				p.WantErr(p.A, 1)
@@ -286,10 +292,11 @@ func authRegions(t *testing.T, st Stack) {
 	}
 }
 
-// authCalls makes the calls that are refused.
+// authCalls makes calls that must be refused.
 func authCalls(t *testing.T, st Stack) {
 	p := Open(t, st, WithCaps(core.CapRMA), withKeys(keys{domain: jobKey}, keys{domain: jobKey}))
-	_, err := p.B.RegAttr(&core.MRAttr{IOV: [][]byte{{1}}, Access: allAccess, RequestedKey: 9, AuthKey: make([]byte, core.MaxAuthKey+1)})
+	_, err := p.B.RegAttr(&core.MRAttr{IOV: [][]byte{{1}}, Access: allAccess, RequestedKey: 9,
+		AuthKey: make([]byte, core.MaxAuthKey+1)})
 	refuse(t, "RegMR with a key that is too long", err, core.ErrInval)
 	long := p.A.Info.Dup()
 	long.EP.AuthKey = make([]byte, core.MaxAuthKey+1)
@@ -314,7 +321,7 @@ func authCalls(t *testing.T, st Stack) {
 	if st.EPType != core.EPTypeMsg {
 		return
 	}
-	// Who accepts must have the listener's key, which the peer has been asked for.
+	// The accepting endpoint must have the listener's key, which the peer has proved.
 	p = Open(t, st, withKeys(keys{ep: jobKey}, keys{ep: jobKey}), withoutConnect())
 	p.A.ok("Connect", p.A.EP.Connect(p.B.Addr, []byte("data")))
 	req := p.B.WantEvent(core.EventConnReq)

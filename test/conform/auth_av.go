@@ -34,7 +34,7 @@ func underKey(p *Pair) {
 	}
 }
 
-// withVectorKeys gives the vectors of the sides keys; nil is for a side whose endpoint has jobKey.
+// withVectorKeys gives the sides' vectors keys. nil is for a side whose endpoint has jobKey.
 func withVectorKeys(a, b []byte) Option {
 	return func(k *config) {
 		of := map[string][]byte{"A": a, "B": b}
@@ -66,15 +66,17 @@ func authVector(t *testing.T, st Stack) {
 	}
 	_, err := p.B.RegAttr(&core.MRAttr{IOV: [][]byte{{1}}, Access: allAccess, RequestedKey: 8})
 	refuse(t, "RegMR that names no vector", err, core.ErrInval)
-	_, err = p.B.RegAttr(&core.MRAttr{IOV: [][]byte{{1}}, Access: allAccess, RequestedKey: 8, AuthAV: p.B.AV, AuthKey: jobKey})
+	_, err = p.B.RegAttr(&core.MRAttr{IOV: [][]byte{{1}}, Access: allAccess, RequestedKey: 8,
+		AuthAV: p.B.AV, AuthKey: jobKey})
 	refuse(t, "RegMR with a vector and a key", err, core.ErrInval)
 	mr := must(t, "RegMR", func() (*core.MemoryRegion, error) {
-		return p.B.RegAttr(&core.MRAttr{IOV: [][]byte{make([]byte, 8)}, Access: allAccess, RequestedKey: 8, AuthAV: p.B.AV})
+		return p.B.RegAttr(&core.MRAttr{IOV: [][]byte{make([]byte, 8)}, Access: allAccess,
+			RequestedKey: 8, AuthAV: p.B.AV})
 	})
 	settle(p, mr)
 	p.B.ok("Close MR", mr.Close())
 
-	if !st.OneDomain { // of which endpoints have their keys from the same place
+	if !st.OneDomain { // endpoints of one domain have their keys from the same place
 		mixed := Open(t, st, withVectorKeys(jobKey, nil))
 		mixed.Ping(1)
 		apart := Open(t, st, withVectorKeys(otherKey, nil))
@@ -86,7 +88,7 @@ func authVector(t *testing.T, st Stack) {
 	denySend(apart, apart.B)
 }
 
-// authDirected posts receives for the peers that have a key (fi_msg(3), FI_AUTH_KEY).
+// authDirected posts receives for all peers with a key (fi_msg(3), FI_AUTH_KEY).
 func authDirected(t *testing.T, st Stack) {
 	const caps = core.CapDirectedRecv
 	if !st.need(t, caps) {
@@ -98,7 +100,8 @@ func authDirected(t *testing.T, st Stack) {
 	}
 	in, tagIn := make([]byte, 30), make([]byte, 30)
 	p.B.ok("RecvMsg", p.B.Rx().RecvMsg(msg(p.B.keyFI, in, 900), core.OpAuthKey|core.OpCompletion))
-	p.B.ok("TRecvMsg", p.B.Rx().TRecvMsg(&core.TaggedArgs{IOV: [][]byte{tagIn}, Addr: p.B.keyFI, Tag: 3, Ctx: 901}, core.OpAuthKey|core.OpCompletion))
+	p.B.ok("TRecvMsg", p.B.Rx().TRecvMsg(&core.TaggedArgs{IOV: [][]byte{tagIn}, Addr: p.B.keyFI, Tag: 3, Ctx: 901},
+		core.OpAuthKey|core.OpCompletion))
 	p.Retry("send", func() error { return p.A.EP.Send(Pattern(30, 5), 0, p.A.Peer, 902) })
 	p.Retry("tagged send", func() error { return p.A.EP.TSend(Pattern(30, 6), 0, p.A.Peer, 3, 903) })
 	for ctx := core.OpContext(900); ctx < 904; ctx++ {
@@ -111,13 +114,17 @@ func authDirected(t *testing.T, st Stack) {
 	CheckPattern(t, "message", in, 30, 5)
 	CheckPattern(t, "tagged message", tagIn, 30, 6)
 	refuse(t, "RecvMsg from a peer as a key", p.B.Rx().RecvMsg(msg(p.B.Peer, in, 905), core.OpAuthKey), core.ErrInval)
-	refuse(t, "TRecvMsg from an unknown key", p.B.Rx().TRecvMsg(&core.TaggedArgs{IOV: [][]byte{in}, Addr: p.B.keyFI + 1, Tag: 3, Ctx: 906}, core.OpAuthKey), core.ErrInval)
+	refuse(t, "TRecvMsg from an unknown key",
+		p.B.Rx().TRecvMsg(&core.TaggedArgs{IOV: [][]byte{in}, Addr: p.B.keyFI + 1, Tag: 3, Ctx: 906}, core.OpAuthKey),
+		core.ErrInval)
 	p.Close()
 	plain := Open(t, st, WithCaps(caps))
-	refuse(t, "RecvMsg from a key without keys", plain.B.Rx().RecvMsg(msg(plain.B.Peer, in, 907), core.OpAuthKey), core.ErrBadFlags)
+	refuse(t, "RecvMsg from a key without keys",
+		plain.B.Rx().RecvMsg(msg(plain.B.Peer, in, 907), core.OpAuthKey), core.ErrBadFlags)
 }
 
-// authStranger has errors about peers that are not in the vector name the key that they have (fi_cq(3), FI_SOURCE_ERR).
+// authStranger checks that errors about peers outside of the vector name the key of those peers (fi_cq(3),
+// FI_SOURCE_ERR).
 func authStranger(t *testing.T, st Stack) {
 	const caps = core.CapSource | core.CapSourceErr
 	if !st.need(t, caps) {
@@ -129,12 +136,13 @@ func authStranger(t *testing.T, st Stack) {
 	p.Retry("send", func() error { return p.A.EP.Send(Pattern(30, 5), 0, p.A.Peer, 901) })
 	p.Want(p.A, 901)
 	if g := p.WantErr(p.B, 900, core.ErrAddrNotAvail); g.Err.SrcAddr != p.B.keyFI || g.Err.Peer != p.A.Addr {
-		t.Errorf("a stranger is named %#x at %v; want the handle %#x and %v", uint64(g.Err.SrcAddr), g.Err.Peer.IP, uint64(p.B.keyFI), p.A.Addr.IP)
+		t.Errorf("an unknown peer is reported as %#x at %v; want the handle %#x and %v", uint64(g.Err.SrcAddr),
+			g.Err.Peer.IP, uint64(p.B.keyFI), p.A.Addr.IP)
 	}
-	CheckPattern(t, "message of a stranger", in, 30, 5)
+	CheckPattern(t, "message of an unknown peer", in, 30, 5)
 }
 
-// authVectorCalls makes the calls of vectors with keys, and those that are refused.
+// authVectorCalls makes the calls of vectors with keys, and calls that must be refused.
 func authVectorCalls(t *testing.T, st Stack) {
 	p := Open(t, st, withVectorKeys(jobKey, jobKey))
 	v := p.A.AV
@@ -170,7 +178,7 @@ func authVectorCalls(t *testing.T, st Stack) {
 	refuse(t, "OpenEndpoint with a key of its own", err, core.ErrInval)
 	p.Ping(1)
 	p.A.CloseEP()
-	p.A.ok("Remove of a key that nobody uses", v.Remove(one(p.A.keyFI), core.InsertAuthKey))
+	p.A.ok("Remove of an unused key", v.Remove(one(p.A.keyFI), core.InsertAuthKey))
 	ep := must(t, "OpenEndpoint", func() (*core.Endpoint, error) { return p.A.Domain.OpenEndpoint(p.A.Info) })
 	p.A.BindAll(ep)
 	refuse(t, "Enable with a vector without key", ep.Enable(), core.ErrInval)

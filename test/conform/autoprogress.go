@@ -1,6 +1,6 @@
 package conform
 
-// Automatic progress (fi_domain(3), FI_PROGRESS_AUTO): a target that never calls into the library after posting serves everything.
+// Automatic progress (fi_domain(3), FI_PROGRESS_AUTO). A target that makes no calls after posting serves everything.
 
 import (
 	"testing"
@@ -34,7 +34,7 @@ func testAutoProgress(t *testing.T, st Stack) {
 	if caps&core.CapRMA != 0 {
 		mr = p.B.Reg(mem, allAccess)
 	}
-	p.B.Asleep = true // from here on nobody calls into B, which has not even a connection if it is RDM
+	p.B.Asleep = true // no calls into B from here on; an RDM endpoint is not even connected yet
 
 	if mr != nil {
 		dst := make([]byte, n)
@@ -43,10 +43,11 @@ func testAutoProgress(t *testing.T, st Stack) {
 		CheckPattern(t, "read from a sleeping target", dst, n, 1)
 		src := Pattern(n, 2)
 		p.Retry("write", func() error {
-			return p.A.EP.WriteMsg(&core.RMAArgs{IOV: [][]byte{src}, Addr: p.A.Peer, RMAIOV: riov(mr.Base(), mr.Key(), n, 1), Ctx: 11}, core.OpDeliveryComplete)
+			return p.A.EP.WriteMsg(&core.RMAArgs{IOV: [][]byte{src}, Addr: p.A.Peer,
+				RMAIOV: riov(mr.Base(), mr.Key(), n, 1), Ctx: 11}, core.OpDeliveryComplete)
 		})
 		p.Want(p.A, 11)
-		for i := range 50 { // small ones, one at a time: each needs the target to answer
+		for i := range 50 { // small ones, one at a time: each needs an answer of the target
 			p.Retry("read", func() error { return p.A.EP.Read(dst[:8], 0, p.A.Peer, mr.Base(), mr.Key(), core.OpContext(100+i)) })
 			p.Want(p.A, core.OpContext(100+i))
 		}
@@ -58,11 +59,13 @@ func testAutoProgress(t *testing.T, st Stack) {
 	p.Want(p.A, 12)
 	if caps&core.CapTagged != 0 {
 		p.Retry("tsend", func() error {
-			return p.A.EP.TSendMsg(&core.TaggedArgs{IOV: [][]byte{src}, Addr: p.A.Peer, Tag: 7, Ctx: 13}, core.OpDeliveryComplete)
+			return p.A.EP.TSendMsg(&core.TaggedArgs{IOV: [][]byte{src}, Addr: p.A.Peer, Tag: 7, Ctx: 13},
+				core.OpDeliveryComplete)
 		})
 		p.Want(p.A, 13)
 	}
-	p.B.Asleep = false // its memory may be looked at after a call into the library only: that is what orders it behind the transfers
+	// Its memory may be read only after a call into the library, which orders the reads behind the transfers.
+	p.B.Asleep = false
 	p.Want(p.B, 1)
 	CheckPattern(t, "message to a sleeping target", recv, n, 3)
 	if caps&core.CapTagged != 0 {
@@ -82,7 +85,7 @@ func autoHints(st Stack) *core.Info {
 	return h
 }
 
-// sleepySender checks that posted sends leave though their application does not come back for a completion.
+// sleepySender checks that posted sends leave although the application makes no further calls.
 func sleepySender(p *Pair) {
 	p.T.Helper()
 	n := min(3<<20, p.Stack.maxSize())

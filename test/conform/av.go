@@ -13,10 +13,10 @@ import (
 
 func testAV(t *testing.T, st Stack) {
 	if st.EPType == core.EPTypeMsg {
-		return // connected endpoints have no use for a vector; RDM stacks cover it
+		return // connected endpoints do not use a vector; RDM stacks test it
 	}
 	if strings.Contains(st.node(), ":") {
-		t.Log("the vector's tests use IPv4 addresses; the IPv4 stack covers them")
+		t.Log("the tests of vectors use IPv4 addresses; the IPv4 stack runs them")
 		return
 	}
 	t.Run("insert", func(t *testing.T) { avInsert(t, st) })
@@ -55,7 +55,7 @@ func avInsert(t *testing.T, st Stack) {
 		t.Errorf("StrAddr = %q", s)
 	}
 	st.proves("fi_av_straddr")
-	// Lowest free index first.
+	// The lowest free index comes first.
 	p.A.ok("Remove", av.Remove([]core.FIAddr{70, 3, 50}, 0))
 	for _, i := range []core.FIAddr{3, 50, 70, 1000, core.AddrNotAvail} {
 		if _, err := av.Lookup(i); !errors.Is(err, core.ErrInval) {
@@ -70,10 +70,11 @@ func avInsert(t *testing.T, st Stack) {
 		}
 	}
 	avTwice(t, p, av)
-	// What is no address takes no index; the others are inserted.
+	// An invalid address takes no index. The others are inserted.
 	n, err = av.Insert([]core.Addr{tcpAddr("127.0.0.3:1"), {}, tcpAddr("127.0.0.3:2")}, fi[:3], 0)
 	if n != 2 || err != nil || fi[1] != core.AddrNotAvail || fi[0] == core.AddrNotAvail || fi[2] == core.AddrNotAvail {
-		t.Errorf("Insert of good, bad, good: %d, %v, %v; want 2 inserted and AddrNotAvail in the middle", n, err, fi[:3])
+		t.Errorf("Insert of good, bad, good: %d, %v, %v; want 2 inserted and AddrNotAvail in the middle", n, err,
+			fi[:3])
 	}
 	if _, err := av.Insert(addrs[:1], fi, 1<<50); !oneOf(err, core.ErrBadFlags, core.ErrInval) {
 		t.Errorf("Insert with an unknown flag: %v; want ErrBadFlags", err)
@@ -125,7 +126,8 @@ func avServices(t *testing.T, st Stack) {
 	if n != 6 || err != nil {
 		t.Fatalf("InsertSym: %d, %v; want 6", n, err)
 	}
-	for i, want := range []string{"127.0.1.5:9000", "127.0.1.5:9001", "127.0.1.5:9002", "127.0.1.6:9000", "127.0.1.6:9001", "127.0.1.6:9002"} {
+	for i, want := range []string{"127.0.1.5:9000", "127.0.1.5:9001", "127.0.1.5:9002", "127.0.1.6:9000",
+		"127.0.1.6:9001", "127.0.1.6:9002"} {
 		if a, err := av.Lookup(out[i]); err != nil || a != tcpAddr(want) {
 			t.Errorf("InsertSym entry %d: %v, %v; want %s", i, a.IP, err, want)
 		}
@@ -135,7 +137,7 @@ func avServices(t *testing.T, st Stack) {
 	}
 }
 
-// avUnknown checks that operations towards an index that is not there are refused at the call.
+// avUnknown checks that operations to an unknown index are refused by the call.
 func avUnknown(t *testing.T, st Stack) {
 	caps := core.CapMsg
 	for _, c := range []core.Caps{core.CapRMA, core.CapTagged} {
@@ -162,14 +164,14 @@ func avUnknown(t *testing.T, st Stack) {
 	exchange(p, p.A, p.B, msgSends[0], msgRecvs[0], 20, 1)
 }
 
-// avReplace removes the peer while connected and inserts it again: traffic goes on.
+// avReplace removes a connected peer and inserts it again. Traffic continues.
 func avReplace(t *testing.T, st Stack) {
 	p := Open(t, st)
 	for i := range uint64(5) {
 		exchange(p, p.A, p.B, msgSends[0], msgRecvs[0], 100, 2*i)
 		exchange(p, p.B, p.A, msgSends[0], msgRecvs[0], 100, 2*i+1)
 		p.A.ok("Remove", p.A.AV.Remove([]core.FIAddr{p.A.Peer}, 0))
-		if i%2 == 0 { // something else takes the index
+		if i%2 == 0 { // another address gets the index
 			p.A.Insert(core.IPAddr(netip.AddrPortFrom(netip.MustParseAddr("127.0.0.8"), uint16(100+i))))
 		}
 		p.A.Peer = p.A.Insert(p.B.Addr)

@@ -44,7 +44,8 @@ func avEvents(t *testing.T, st Stack) {
 	}
 	done := func(n uint64, ctx any) {
 		t.Helper()
-		if ev := waitEQ(t, eq, nil); ev.Type != core.EventAVComplete || ev.Data != n || ev.Context != ctx || ev.Object != core.Object(av) {
+		if ev := waitEQ(t, eq, nil); ev.Type != core.EventAVComplete || ev.Data != n ||
+			ev.Context != ctx || ev.Object != core.Object(av) {
 			t.Errorf("event %+v; want EventAVComplete of %d, context %v", ev, n, ctx)
 		}
 	}
@@ -60,10 +61,10 @@ func avEvents(t *testing.T, st Stack) {
 	a.ok("Close EQ", eq.Close())
 }
 
-// waitEQ waits for the next event of a queue, or for its failing with want.
+// waitEQ waits for the next event of a queue, or for the error want.
 func waitEQ(t *testing.T, eq *core.EventQueue, want error) (ev core.EQEvent) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 6*Deadline) // names are resolved, by whoever does so here
+	ctx, cancel := context.WithTimeout(context.Background(), 6*Deadline) // names are resolved, which may take long
 	defer cancel()
 	begin := time.Now()
 	if err := eq.SRead(ctx, &ev, 0); err != want && !errors.Is(err, want) {

@@ -1,6 +1,6 @@
 package conform
 
-// What address vectors can do beyond tables of peers: sets, events, identifiers, and sharing (fi_av(3), fi_av_set(3)).
+// Further functions of address vectors: sets, events, identifiers, and sharing (fi_av(3), fi_av_set(3)).
 
 import (
 	"slices"
@@ -11,7 +11,7 @@ import (
 
 func testVectors(t *testing.T, st Stack) {
 	if st.EPType == core.EPTypeMsg {
-		return // connected endpoints have no use for a vector; RDM stacks cover it
+		return // connected endpoints do not use a vector; RDM stacks test it
 	}
 	t.Run("set", func(t *testing.T) { avSets(t, st) })
 	t.Run("events", func(t *testing.T) { avEvents(t, st) })
@@ -22,7 +22,7 @@ func testVectors(t *testing.T, st Stack) {
 	t.Run("shared-reader", func(t *testing.T) { avSharedReader(t, st) })
 }
 
-// avSets puts sets together and takes them apart; a set keeps its vector open.
+// avSets combines sets. A set keeps its vector open.
 func avSets(t *testing.T, st Stack) {
 	p := Open(t, st)
 	av := must(t, "OpenAV", func() (*core.AddressVector, error) { return p.A.Domain.OpenAV(core.AVAttr{Type: core.AVTable}) })
@@ -40,7 +40,8 @@ func avSets(t *testing.T, st Stack) {
 			t.Errorf("members %v, want %v", got, want)
 		}
 	}
-	all, even, empty := open(core.AVSetAttr{Flags: core.AVSetUniverse}), open(core.AVSetAttr{StartAddr: 0, EndAddr: 7, Stride: 2, Count: 4}), open(core.AVSetAttr{})
+	all, even, empty := open(core.AVSetAttr{Flags: core.AVSetUniverse}),
+		open(core.AVSetAttr{StartAddr: 0, EndAddr: 7, Stride: 2, Count: 4}), open(core.AVSetAttr{})
 	want(all, 0, 1, 2, 3, 4, 5, 6, 7)
 	want(even, 0, 2, 4, 6)
 	p.A.ok("Diff", all.Diff(even))

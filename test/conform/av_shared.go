@@ -15,14 +15,14 @@ import (
 
 const sharedCaps = core.CapSharedAV | core.CapTagged | core.CapSource
 
-// sharedName is a name that no other test has.
+// sharedName returns a name that no other test has.
 func sharedName(t *testing.T) string {
 	return fmt.Sprintf("%s %d %d", t.Name(), os.Getpid(), time.Now().UnixNano())
 }
 
-// avShared has two sides open one vector: an index means the same to both.
+// avShared has two sides open one vector. An index means the same to both.
 func avShared(t *testing.T, st Stack) {
-	st.NodeB = "" // a vector is shared within a domain, and each interface has one
+	st.NodeB = "" // a vector is shared within a domain, and each interface has a domain
 	if !st.need(t, sharedCaps) {
 		return
 	}
@@ -51,12 +51,12 @@ func avShared(t *testing.T, st Stack) {
 			t.Errorf("source %d; want %d", int64(src), p.A.Peer)
 		}
 	}
-	// What one removes, the other has no more, from its next call on the vector on.
+	// An address that one side removes is gone for the other side from its next call on the vector on.
 	p.A.ok("Remove", p.A.AV.Remove([]core.FIAddr{p.B.Peer}, 0))
 	_, err := p.B.AV.Lookup(p.B.Peer)
 	refuse(t, "Lookup of what the other side removed", err, core.ErrInval)
 	refuse(t, "send to what the other side removed", p.B.EP.TSend(nil, 0, p.B.Peer, 7, 1), core.ErrInval)
-	// And back, by the other.
+	// The other side inserts it again.
 	if fi := p.A.Insert(p.A.Addr); fi != p.B.Peer {
 		t.Errorf("index %d; want the lowest free one, %d", fi, p.B.Peer)
 	}
@@ -68,9 +68,10 @@ func avShared(t *testing.T, st Stack) {
 	}
 }
 
-// avSharedMoves has one side give the other a new index, time and again: messages come from the index that is valid.
+// avSharedMoves has one side give the other a new index repeatedly. Messages are reported with the index that is
+// valid.
 func avSharedMoves(t *testing.T, st Stack) {
-	st.NodeB = "" // a vector is shared within a domain, and each interface has one
+	st.NodeB = "" // a vector is shared within a domain, and each interface has a domain
 	if !st.need(t, sharedCaps) {
 		return
 	}
@@ -78,10 +79,11 @@ func avSharedMoves(t *testing.T, st Stack) {
 	tagged := func(in []byte) error { return p.A.Rx().TRecv(in, 0, core.AddrUnspec, 7, 0, 900) }
 	say(p, p.B, p.A, tagged)
 	old := p.A.Peer
-	for i := range 8 { // the changes are heard of in any order
+	for i := range 8 { // the sides learn of the changes in any order
 		p.B.ok("Remove", p.B.AV.Remove([]core.FIAddr{old}, 0))
 		fi := make([]core.FIAddr, 2)
-		_, err := p.B.AV.Insert([]core.Addr{core.IPAddr(netip.AddrPortFrom(p.B.Addr.IP.Addr(), uint16(1+i))), p.B.Addr}, fi, 0)
+		_, err := p.B.AV.Insert([]core.Addr{core.IPAddr(netip.AddrPortFrom(p.B.Addr.IP.Addr(), uint16(1+i))),
+			p.B.Addr}, fi, 0)
 		p.B.ok("Insert", err)
 		if fi[0] != old || fi[1] == old {
 			t.Fatalf("indexes %v; want the free one, %d, and another", fi, old)
@@ -96,9 +98,9 @@ func avSharedMoves(t *testing.T, st Stack) {
 	}
 }
 
-// avSharedReader opens a vector for reading only.
+// avSharedReader opens a vector read-only.
 func avSharedReader(t *testing.T, st Stack) {
-	st.NodeB = "" // a vector is shared within a domain, and each interface has one
+	st.NodeB = "" // a vector is shared within a domain, and each interface has a domain
 	if !st.need(t, sharedCaps) {
 		return
 	}
@@ -123,8 +125,8 @@ func avSharedReader(t *testing.T, st Stack) {
 
 const sharedVar = "GOFABRIC_TEST_SHARED"
 
-// SharedAV has this process and another speak to each other by the indices of a vector that they share. test is the name of the calling test, which the
-// other process runs, too.
+// SharedAV has this process and another exchange messages with the indices of a vector that they share. test is the
+// name of the calling test, which the other process runs, too.
 func SharedAV(t *testing.T, st Stack, test string) {
 	name := os.Getenv(sharedVar)
 	if name != "" {
@@ -168,11 +170,11 @@ func SharedAV(t *testing.T, st Stack, test string) {
 		if g := p.Want(p.A, 3); g.Src != its {
 			t.Errorf("source %d; want %d", int64(g.Src), its)
 		}
-		CheckPattern(t, "what came back", back, 32, 5)
+		CheckPattern(t, "the message that was returned", back, 32, 5)
 	}
 }
 
-// openShared opens a side alone, which the Pair has twice.
+// openShared opens one side, which is both sides of the Pair.
 func openShared(t *testing.T, st Stack, name string) *Pair {
 	t.Helper()
 	s := openSide(t, st, "A", makeConfig([]Option{WithCaps(sharedCaps | core.CapDirectedRecv), WithAV(core.AVAttr{Name: name})}), nil)
@@ -185,7 +187,7 @@ func openShared(t *testing.T, st Stack, name string) *Pair {
 	return &Pair{T: t, Stack: st, A: s, B: s}
 }
 
-// echoShared is the other process: it answers messages, to where they came from, until it is told to end.
+// echoShared is the other process. It returns messages to their sources until it gets the one that ends it.
 func echoShared(t *testing.T, st Stack, name string) {
 	p := openShared(t, st, name)
 	fmt.Printf("\nindex %d\n", p.A.Insert(p.A.Addr))

@@ -10,7 +10,8 @@ import (
 // Two processes of a host share a vector.
 
 func TestSharedAVTCP(t *testing.T) {
-	st := conform.Over(t, conform.Stack{Name: "tcp-rdm", Provider: "tcp", EPType: core.EPTypeRDM, Caps: conform.RDMCaps}, nil)
+	st := conform.Over(t, conform.Stack{Name: "tcp-rdm", Provider: "tcp",
+		EPType: core.EPTypeRDM, Caps: conform.RDMCaps}, nil)
 	conform.SharedAV(t, st, "TestSharedAVTCP")
 }
 

@@ -20,7 +20,7 @@ func say(p *Pair, from, to *Side, post func(buf []byte) error) core.FIAddr {
 	return g.Src
 }
 
-// avUserID has completions report identifiers in place of indices, in a vector opened for that.
+// avUserID checks that completions report identifiers instead of indices, in a vector that was opened for that.
 func avUserID(t *testing.T, st Stack) {
 	if !st.need(t, userIDCaps) {
 		return
@@ -36,11 +36,11 @@ func avUserID(t *testing.T, st Stack) {
 	if src := say(p, p.A, b, anybody); src != id {
 		t.Errorf("source %#x; want the identifier %#x", uint64(src), id)
 	}
-	// Calls take the index as before.
+	// Calls still take the index.
 	if src := say(p, p.A, b, func(in []byte) error { return b.Rx().TRecv(in, 0, b.Peer, 7, 0, 900) }); src != id {
 		t.Errorf("source of a directed receive %#x; want the identifier %#x", uint64(src), id)
 	}
-	// A message that came before it was received, a truncated one, and one that was looked at first.
+	// An unexpected message, a truncated one, and one that was peeked at.
 	out := Pattern(64, 3)
 	for _, tag := range []uint64{1, 2} {
 		p.Retry("send", func() error { return p.A.EP.TSend(out, 0, p.A.Peer, tag, 5) })
@@ -66,12 +66,13 @@ func avUserID(t *testing.T, st Stack) {
 		t.Errorf("source of an unexpected message %#x; want %#x", uint64(g.Src), id)
 	}
 	refuse(t, "SetUserID of no address", b.AV.SetUserID(5000, 1, 0), core.ErrInval)
-	if _, err := b.AV.Insert([]core.Addr{p.A.Addr}, []core.FIAddr{1}, core.InsertUserID); !oneOf(err, core.ErrBadFlags, core.ErrInval) {
+	if _, err := b.AV.Insert([]core.Addr{p.A.Addr}, []core.FIAddr{1},
+		core.InsertUserID); !oneOf(err, core.ErrBadFlags, core.ErrInval) {
 		t.Errorf("identifier in an insertion into a vector opened for SetUserID: %v", err)
 	}
 }
 
-// avUserIDInsert has insertions bring the identifiers.
+// avUserIDInsert passes the identifiers with insertions.
 func avUserIDInsert(t *testing.T, st Stack) {
 	if !st.need(t, userIDCaps) {
 		return
@@ -80,7 +81,7 @@ func avUserIDInsert(t *testing.T, st Stack) {
 	b := p.B
 	fi := []core.FIAddr{0xabcdef}
 	if n, err := b.AV.Insert([]core.Addr{p.A.Addr}, fi, core.InsertUserID); n != 1 || err != nil || fi[0] != 0 {
-		t.Fatalf("Insert with an identifier: %d, %v, index %d; the index is the vector's", n, err, fi[0])
+		t.Fatalf("Insert with an identifier: %d, %v, index %d; want the vector's index", n, err, fi[0])
 	}
 	b.Peer = fi[0]
 	anybody := func(in []byte) error { return b.Rx().TRecv(in, 0, core.AddrUnspec, 7, 0, 900) }
@@ -88,7 +89,7 @@ func avUserIDInsert(t *testing.T, st Stack) {
 		t.Errorf("source %#x; want the identifier", uint64(src))
 	}
 	if src := say(p, b, p.A, func(in []byte) error { return p.A.Rx().TRecv(in, 0, core.AddrUnspec, 7, 0, 900) }); src != p.A.Peer {
-		t.Errorf("source %#x; without identifier it is the index %d", uint64(src), p.A.Peer)
+		t.Errorf("source %#x; without identifier want the index %d", uint64(src), p.A.Peer)
 	}
 	refuse(t, "SetUserID of a vector not opened for it", b.AV.SetUserID(fi[0], 1, 0), core.ErrInval)
 }

@@ -1,6 +1,6 @@
 package conform
 
-// Connections that break: not part of the suite, but for stacks whose network does that.
+// Connections that break. This is not part of the suite, but for stacks with such a network.
 
 import (
 	"errors"
@@ -11,8 +11,8 @@ import (
 	"gofabric/core"
 )
 
-// Broken sends messages over connections that break all the time, until breaks of them have failed: every operation ends, what arrives is what was sent, and
-// after an error the next ones work.
+// Broken sends messages over connections that break all the time, until breaks of them have failed. Every operation
+// ends, messages arrive unchanged, and after an error the next ones succeed.
 func Broken(t *testing.T, st Stack, breaks int) {
 	p := Open(t, st)
 	p.Stack.Inserts = true
@@ -35,7 +35,8 @@ func Broken(t *testing.T, st Stack, breaks int) {
 	p.Forget()
 }
 
-// oneOverBroken sends one message, and reports whether it came. An error at the sender may follow a message that came nevertheless.
+// oneOverBroken sends one message, and reports whether it arrived. The sender may get an error although the message
+// arrived.
 func (p *Pair) oneOverBroken(seq uint64) bool {
 	p.T.Helper()
 	const size = 3000
@@ -45,7 +46,8 @@ func (p *Pair) oneOverBroken(seq uint64) bool {
 		return false // not connected
 	}
 	err := p.TryPost(func() error {
-		return p.A.EP.SendMsg(&core.MsgArgs{IOV: [][]byte{Pattern(size, seq)}, Addr: p.A.Peer, Ctx: send}, core.OpDeliveryComplete)
+		return p.A.EP.SendMsg(&core.MsgArgs{IOV: [][]byte{Pattern(size, seq)}, Addr: p.A.Peer, Ctx: send},
+			core.OpDeliveryComplete)
 	})
 	ok := err == nil && p.WantEnd(p.A, send, p.Stack.bounded()).Err == nil
 	if !ok && p.B.SRX == nil && p.Stack.EPType == core.EPTypeRDM || p.B.SRX != nil && !ok {
@@ -57,12 +59,12 @@ func (p *Pair) oneOverBroken(seq uint64) bool {
 	if g.Err == nil {
 		CheckPattern(p.T, "message over connections that break", buf, size, seq)
 	} else if ok {
-		p.T.Fatalf("message %d was delivered, says the sender, and the receive ended with %v", seq, g)
+		p.T.Fatalf("the sender reports message %d as delivered, but the receive ended with %v", seq, g)
 	}
 	return ok
 }
 
-// again connects MSG endpoints again, as often as it takes.
+// again connects MSG endpoints again, with as many attempts as necessary.
 func (p *Pair) again(end time.Time) {
 	p.T.Helper()
 	for {
@@ -79,7 +81,7 @@ func (p *Pair) again(end time.Time) {
 	}
 }
 
-// tryConnect makes one attempt, which the network may thwart.
+// tryConnect makes one attempt, which the network may break.
 func (p *Pair) tryConnect() bool {
 	p.T.Helper()
 	p.A.ok("Connect", p.A.EP.Connect(p.B.Addr, nil))
@@ -87,7 +89,8 @@ func (p *Pair) tryConnect() bool {
 		return slices.ContainsFunc(s.events, func(e core.EQEvent) bool { return e.Type == core.EventConnected })
 	}
 	down := func(s *Side) bool {
-		return len(s.errs) > 0 || slices.ContainsFunc(s.events, func(e core.EQEvent) bool { return e.Type == core.EventShutdown })
+		return len(s.errs) > 0 || slices.ContainsFunc(s.events,
+			func(e core.EQEvent) bool { return e.Type == core.EventShutdown })
 	}
 	ok := false
 	p.untilFor(2*Deadline, "outcome of a connect", func() bool {
@@ -98,7 +101,7 @@ func (p *Pair) tryConnect() bool {
 			p.B.events = slices.Delete(p.B.events, i, i+1)
 			ep, err := p.B.Domain.OpenEndpoint(req.Info)
 			if err != nil {
-				return false // the request has broken off meanwhile
+				return false // the request has been broken off meanwhile
 			}
 			p.B.EP = ep
 			p.B.BindAll(ep)

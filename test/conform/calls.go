@@ -1,6 +1,6 @@
 package conform
 
-// Tables of the send and receive calls, so that each theme can run over all of them.
+// Tables of the send and receive calls. Each theme can run over all of them.
 
 import (
 	"slices"
@@ -11,10 +11,10 @@ import (
 // cqData is the remote CQ data that calls with data send.
 const cqData = 0x1122334455667788
 
-// iovParts is how many slices the v and msg variants use: the stack's limit in tests, 4 on native tcp.
+// iovParts is the number of slices in v and msg calls. The limit of stacks in tests is 4, as on native tcp.
 const iovParts = 4
 
-// sendCall is one way to send a message. Tagged ones use tag, others ignore it.
+// sendCall is one way to send a message. Only tagged calls use tag.
 type sendCall struct {
 	name   string
 	inject bool // limited to the inject size; no completion
@@ -61,10 +61,12 @@ var taggedSends = []sendCall{
 		return s.EP.TSendMsg(&core.TaggedArgs{IOV: s.tx(b, 3), Addr: s.Peer, Tag: tag, Ctx: c}, 0)
 	}},
 	{"tsendmsg+data", false, true, true, func(s *Side, b []byte, tag uint64, c core.OpContext) error {
-		return s.EP.TSendMsg(&core.TaggedArgs{IOV: s.tx(b, 2), Addr: s.Peer, Tag: tag, Ctx: c, Data: s.data()}, core.OpRemoteCQData)
+		return s.EP.TSendMsg(&core.TaggedArgs{IOV: s.tx(b, 2), Addr: s.Peer, Tag: tag, Ctx: c, Data: s.data()},
+			core.OpRemoteCQData)
 	}},
 	{"tsendmsg+delivery_complete", false, false, true, func(s *Side, b []byte, tag uint64, c core.OpContext) error {
-		return s.EP.TSendMsg(&core.TaggedArgs{IOV: [][]byte{b}, Addr: s.Peer, Tag: tag, Ctx: c}, core.OpDeliveryComplete)
+		return s.EP.TSendMsg(&core.TaggedArgs{IOV: [][]byte{b}, Addr: s.Peer, Tag: tag, Ctx: c},
+			core.OpDeliveryComplete)
 	}},
 	{"tsenddata", false, true, true, func(s *Side, b []byte, tag uint64, c core.OpContext) error {
 		return s.EP.TSendData(b, 0, s.data(), s.Peer, tag, c)
@@ -101,7 +103,8 @@ var taggedRecvs = []recvCall{
 		return s.Rx().TRecvV(s.rx(b, iovParts), nil, core.AddrUnspec, tag, 0, c)
 	}},
 	{"trecvmsg", func(s *Side, b []byte, tag uint64, c core.OpContext) error {
-		return s.Rx().TRecvMsg(&core.TaggedArgs{IOV: s.rx(b, 2), Addr: core.AddrUnspec, Tag: tag, Ctx: c}, core.OpCompletion)
+		return s.Rx().TRecvMsg(&core.TaggedArgs{IOV: s.rx(b, 2), Addr: core.AddrUnspec, Tag: tag, Ctx: c},
+			core.OpCompletion)
 	}},
 }
 
@@ -173,8 +176,8 @@ func exchange(p *Pair, s, r *Side, c sendCall, rc recvCall, n int, seed uint64) 
 	}
 }
 
-// Ping exchanges a few messages both ways: tagged ones where the pair has them, so that nobody else's can come in between. The sequence number makes
-// the data of each ping its own.
+// Ping exchanges a few messages in both directions. They are tagged if the pair has tagged messages, so that no other
+// message can match. The data depend on the sequence number.
 func (p *Pair) Ping(seq uint64) {
 	p.T.Helper()
 	sends, recvs := msgSends, msgRecvs

@@ -62,17 +62,20 @@ func cmData(t *testing.T, st Stack) {
 			a, b := Pattern(n, uint64(n)), Pattern(m, uint64(m)+9)
 			p.A.ok("Connect", p.A.EP.Connect(p.B.Addr, a))
 			req := p.B.WantEvent(core.EventConnReq)
-			if string(req.CMData) != string(a) || req.Info == nil || req.Info.Handle == nil || req.Object != core.Object(p.B.PEP) {
-				t.Fatalf("request: %d bytes of private data, info %v, object %v; want %d bytes, the listener", len(req.CMData), req.Info, req.Object, n)
+			if string(req.CMData) != string(a) || req.Info == nil || req.Info.Handle == nil ||
+				req.Object != core.Object(p.B.PEP) {
+				t.Fatalf("request: %d bytes of private data, info %v, object %v; want %d bytes, the listener",
+					len(req.CMData), req.Info, req.Object, n)
 			}
 			p.B.openEP(req.Info)
 			p.B.ok("Accept", p.B.EP.Accept(b))
 			ev := p.A.WantEvent(core.EventConnected)
 			if string(ev.CMData) != string(b) || ev.Object != core.Object(p.A.EP) {
-				t.Fatalf("connected: %d bytes of private data, object %v; want %d bytes, the endpoint", len(ev.CMData), ev.Object, m)
+				t.Fatalf("connected: %d bytes of private data, object %v; want %d bytes, the endpoint",
+					len(ev.CMData), ev.Object, m)
 			}
 			if ev := p.B.WantEvent(core.EventConnected); ev.Object != core.Object(p.B.EP) {
-				t.Errorf("accepting side's event is of %v", ev.Object)
+				t.Errorf("the accepting side's event belongs to %v", ev.Object)
 			}
 			exchange(p, p.A, p.B, msgSends[0], msgRecvs[0], 10, 1)
 			p.A.CloseEP()
@@ -95,14 +98,15 @@ func cmData(t *testing.T, st Stack) {
 	exchange(p, p.A, p.B, msgSends[0], msgRecvs[0], 10, 1)
 }
 
-// cmShutdown checks the peer's event, and that operations in flight and later ones end.
+// cmShutdown checks the peer's event, and that pending and later operations end.
 func cmShutdown(t *testing.T, st Stack) {
 	for _, how := range []string{"shutdown", "close"} {
 		p := Open(t, st)
 		exchange(p, p.A, p.B, msgSends[0], msgRecvs[0], 10, 1)
 		big := make([]byte, min(9<<20, st.maxSize()))
 		var posted []core.OpContext
-		for i := range core.OpContext(10) { // more than fits into the sockets and what a receiver keeps of unexpected messages of one peer, 64 MiB
+		// This is more than fits into the sockets and the budget for unexpected messages of one peer, 64 MiB.
+		for i := range core.OpContext(10) {
 			if p.B.EP.Send(big, 0, p.B.Peer, 30+i) == nil {
 				posted = append(posted, 30+i)
 			}
@@ -123,9 +127,9 @@ func cmShutdown(t *testing.T, st Stack) {
 			}
 		}
 		if failed == 0 && len(big) > 8<<20 {
-			t.Errorf("%s: %d MiB towards a peer that is gone all completed", how, len(posted)*len(big)>>20)
+			t.Errorf("%s: %d MiB to a peer that is gone all completed", how, len(posted)*len(big)>>20)
 		}
-		if !st.SharedRx { // a shared receive waits for other endpoints
+		if !st.SharedRx { // a shared receive still serves other endpoints
 			p.WantErr(p.B, 20)
 		} else {
 			p.B.ok("Cancel", p.B.Rx().Cancel(20))
@@ -153,8 +157,9 @@ func cmNames(t *testing.T, st Stack) {
 	if ap != p.B.Addr {
 		t.Errorf("A's peer is %v, the listener %v", ap.IP, p.B.Addr.IP)
 	}
-	// A listener can be named before it listens.
-	pep := must(t, "OpenPassiveEndpoint", func() (*core.PassiveEndpoint, error) { return p.B.Fabric.OpenPassiveEndpoint(p.B.Info) })
+	// A passive endpoint can get a name before it listens.
+	pep := must(t, "OpenPassiveEndpoint",
+		func() (*core.PassiveEndpoint, error) { return p.B.Fabric.OpenPassiveEndpoint(p.B.Info) })
 	p.B.ok("SetName", pep.SetName(core.IPAddr(netip.AddrPortFrom(p.B.Addr.IP.Addr(), 0))))
 	n := must(t, "Name", pep.Name)
 	if n.IP.Port() == 0 || n.IP.Addr() != p.B.Addr.IP.Addr() {
@@ -169,7 +174,7 @@ func cmNames(t *testing.T, st Stack) {
 	p.B.ok("Close", pep.Close())
 }
 
-// cmMany has one listener accept many connections at once; all work, and all end.
+// cmMany has one listener accept many connections at once. All of them work, and all of them end.
 func cmMany(t *testing.T, st Stack) {
 	const n = 40
 	p := listener(t, st)

@@ -1,6 +1,6 @@
 package conform
 
-// Connection management (fi_cm(3)) that does not end in a connection: nobody there, wrong states, abandoned requests.
+// Connection management (fi_cm(3)) without a resulting connection: no listener, wrong states, abandoned requests.
 
 import (
 	"net"
@@ -14,14 +14,17 @@ func cmReject(t *testing.T, st Stack) {
 	for _, n := range []int{0, 1, 256} {
 		p.A.ok("Connect", p.A.EP.Connect(p.B.Addr, nil))
 		req := p.B.WantEvent(core.EventConnReq)
-		refuse(t, "reject with 257 bytes", p.B.PEP.Reject(req.Info.Handle, make([]byte, 257)), core.ErrInval, core.ErrMsgSize, core.Err2Big)
+		refuse(t, "reject with 257 bytes", p.B.PEP.Reject(req.Info.Handle, make([]byte, 257)),
+			core.ErrInval, core.ErrMsgSize, core.Err2Big)
 		p.B.ok("Reject", p.B.PEP.Reject(req.Info.Handle, Pattern(n, 3)))
 		if err := p.B.PEP.Reject(req.Info.Handle, nil); err == nil {
 			t.Error("a request was rejected twice without an error")
 		}
 		e := p.A.WantEventErr()
-		if e.Err != core.ErrConnRefused || string(e.ErrData) != string(Pattern(n, 3)) || e.Object != core.Object(p.A.EP) {
-			t.Errorf("after a reject with %d bytes: %v, %d bytes, object %v; want ErrConnRefused and the data", n, e.Err, len(e.ErrData), e.Object)
+		if e.Err != core.ErrConnRefused || string(e.ErrData) != string(Pattern(n, 3)) ||
+			e.Object != core.Object(p.A.EP) {
+			t.Errorf("after a reject with %d bytes: %v, %d bytes, object %v; want ErrConnRefused and the data",
+				n, e.Err, len(e.ErrData), e.Object)
 		}
 		p.A.CloseEP()
 		p.A.openEP(p.A.Info)
@@ -30,7 +33,8 @@ func cmReject(t *testing.T, st Stack) {
 	exchange(p, p.A, p.B, msgSends[0], msgRecvs[0], 10, 1)
 }
 
-// cmTaken opens an endpoint that takes over the address of a passive endpoint, which does not listen (fi_getinfo(3), "handle").
+// cmTaken opens an endpoint that takes the address of a passive endpoint, which does not listen (fi_getinfo(3),
+// "handle").
 func cmTaken(t *testing.T, st Stack) {
 	p := listener(t, st)
 	pep, err := p.A.Fabric.OpenPassiveEndpoint(p.A.Info)
@@ -45,7 +49,7 @@ func cmTaken(t *testing.T, st Stack) {
 		t.Errorf("the endpoint's name is %v, %v; the passive endpoint's was %v", got, err, name)
 	}
 	_, err = p.A.Domain.OpenEndpoint(info)
-	refuse(t, "an endpoint with an address that is gone", err, core.ErrInval)
+	refuse(t, "an endpoint with an address that was taken already", err, core.ErrInval)
 	p.A.ok("Close", pep.Close())
 	p.A.ok("Connect", p.A.EP.Connect(p.B.Addr, nil))
 	req := p.B.WantEvent(core.EventConnReq)
@@ -56,7 +60,7 @@ func cmTaken(t *testing.T, st Stack) {
 	p.A.WantEventErr()
 }
 
-// cmNobody connects to a port on which nobody listens, and to a listener that speaks something else.
+// cmNobody connects to a port without a listener, and to a listener with another protocol.
 func cmNobody(t *testing.T, st Stack) {
 	p := listener(t, st)
 	l, err := net.Listen("tcp", net.JoinHostPort(st.node(), "0"))
@@ -68,10 +72,11 @@ func cmNobody(t *testing.T, st Stack) {
 	if err := p.A.EP.Connect(dead, nil); err == nil {
 		e := p.A.WantEventErr()
 		if e.Err != core.ErrConnRefused || e.Object != core.Object(p.A.EP) {
-			t.Errorf("connect to nobody: %v of %v; want ErrConnRefused of the endpoint", e.Err, e.Object)
+			t.Errorf("connect to a port without a listener: %v of %v; want ErrConnRefused of the endpoint", e.Err,
+				e.Object)
 		}
 	} else {
-		refuse(t, "connect to nobody", err, core.ErrConnRefused)
+		refuse(t, "connect to a port without a listener", err, core.ErrConnRefused)
 	}
 	p.A.CloseEP()
 	p.A.openEP(p.A.Info)
@@ -93,7 +98,8 @@ func cmStates(t *testing.T, st Stack) {
 	refuse(t, "accept of a connected endpoint", p.B.EP.Accept(nil), bad...)
 	refuse(t, "accept of an endpoint without a request", p.A.EP.Accept(nil), bad...)
 	refuse(t, "Close of an event queue in use", p.B.EQ.Close(), core.ErrBusy)
-	pep := must(t, "OpenPassiveEndpoint", func() (*core.PassiveEndpoint, error) { return p.B.Fabric.OpenPassiveEndpoint(p.B.Info) })
+	pep := must(t, "OpenPassiveEndpoint",
+		func() (*core.PassiveEndpoint, error) { return p.B.Fabric.OpenPassiveEndpoint(p.B.Info) })
 	refuse(t, "Listen without an event queue", pep.Listen(), core.ErrNoEQ, core.ErrOpBadState, core.ErrInval)
 	p.B.ok("Close", pep.Close())
 	if n, err := p.B.PEP.GetOpt(core.OptCMDataSize); n != 256 || err != nil {
@@ -103,7 +109,7 @@ func cmStates(t *testing.T, st Stack) {
 	exchange(p, p.A, p.B, msgSends[0], msgRecvs[0], 10, 1)
 }
 
-// cmAbandoned leaves connection requests without an answer: the connecting side is told.
+// cmAbandoned leaves connection requests without an answer. The connecting side gets an error.
 func cmAbandoned(t *testing.T, st Stack) {
 	p := listener(t, st)
 	p.A.ok("Connect", p.A.EP.Connect(p.B.Addr, nil))
@@ -129,7 +135,7 @@ func cmAbandoned(t *testing.T, st Stack) {
 	exchange(p, p.A, p.B, msgSends[0], msgRecvs[0], 10, 1)
 }
 
-// cmCloseConnecting closes endpoints that are still connecting; the listener survives.
+// cmCloseConnecting closes endpoints that are still connecting. The listener still works.
 func cmCloseConnecting(t *testing.T, st Stack) {
 	p := listener(t, st)
 	for i := range 20 {
@@ -148,7 +154,7 @@ func cmCloseConnecting(t *testing.T, st Stack) {
 			p.B.ok("Accept", p.B.EP.Accept(nil))
 			break
 		}
-		// A request whose sender is gone: either answer must be possible.
+		// The sender of the request is gone. Both answers must be possible.
 		_ = p.B.PEP.Reject(req.Info.Handle, nil)
 	}
 	p.A.WantEvent(core.EventConnected)

@@ -57,7 +57,7 @@ func cntrObject(t *testing.T, st Stack) {
 		}
 		go func() { res <- c.Wait(ctx, 1000) }()
 		err := error(nil)
-		for waits := true; waits; { // an error that was there before it began does not wake it
+		for waits := true; waits; { // an error from before the wait does not wake it
 			p.A.ok("AddErr", c.AddErr(1))
 			select {
 			case err = <-res:
@@ -77,7 +77,7 @@ func cntrObject(t *testing.T, st Stack) {
 	}
 }
 
-// cntrEndpoint binds counters for all local directions and counts.
+// cntrEndpoint binds counters for all local directions and checks their values.
 func cntrEndpoint(t *testing.T, st Stack) {
 	caps := core.CapMsg
 	if st.Offers(t, core.CapRMA) {
@@ -88,21 +88,23 @@ func cntrEndpoint(t *testing.T, st Stack) {
 	p := Open(t, st, WithCaps(caps), WithBefore(func(s *Side) {
 		cn[s] = map[core.BindFlags]*core.Counter{}
 		for _, d := range dirs {
-			c := must(t, "OpenCounter", func() (*core.Counter, error) { return s.Domain.OpenCounter(core.CntrAttr{WaitObj: core.WaitUnspec}) })
+			c := must(t, "OpenCounter",
+				func() (*core.Counter, error) { return s.Domain.OpenCounter(core.CntrAttr{WaitObj: core.WaitUnspec}) })
 			s.ok("BindCounter", s.EP.BindCounter(c, d))
 			if err := s.EP.BindCounter(c, d); !errors.Is(err, core.ErrInval) {
 				t.Errorf("second counter for the same direction: %v; want ErrInval", err)
 			}
 			cn[s][d] = c
 		}
-		refuse(t, "BindCounter with a flag that is no direction", s.EP.BindCounter(cn[s][core.BindSend], 1<<16), core.ErrBadFlags, core.ErrInval)
+		refuse(t, "BindCounter with a flag that is no direction",
+			s.EP.BindCounter(cn[s][core.BindSend], 1<<16), core.ErrBadFlags, core.ErrInval)
 	}))
 	a, b := cn[p.A], cn[p.B]
 	buf := make([]byte, 10000)
 	const n = 30
 	for i := range n {
 		p.Retry("recv", func() error { return p.B.Rx().Recv(buf[:8], 0, core.AddrUnspec, core.OpContext(i)) })
-		if i%2 == 0 { // inject counts too
+		if i%2 == 0 { // injects are counted, too
 			p.Retry("inject", func() error { return p.A.EP.Inject(still[:8], p.A.Peer) })
 		} else {
 			p.Retry("send", func() error { return p.A.EP.Send(still[:8], 0, p.A.Peer, core.OpContext(i)) })
@@ -131,8 +133,10 @@ func cntrEndpoint(t *testing.T, st Stack) {
 			t.Errorf("initiator's counter %#x: %d, %v; want %d", uint64(d), a[d].Value(), err, want[d])
 		}
 	}
-	if err := b[core.BindRecv].Wait(ctx, n); err != nil || b[core.BindRecv].Value() != n || b[core.BindSend].Value() != 0 {
-		t.Errorf("target's counters: recv %d, send %d, %v; want %d, 0", b[core.BindRecv].Value(), b[core.BindSend].Value(), err, n)
+	if err := b[core.BindRecv].Wait(ctx, n); err != nil ||
+		b[core.BindRecv].Value() != n || b[core.BindSend].Value() != 0 {
+		t.Errorf("target's counters: recv %d, send %d, %v; want %d, 0", b[core.BindRecv].Value(),
+			b[core.BindSend].Value(), err, n)
 	}
 	for s, m := range cn {
 		refuse(t, "Close of a bound counter", m[core.BindSend].Close(), core.ErrBusy)
@@ -148,7 +152,8 @@ func cntrErrors(t *testing.T, st Stack) {
 	var c *core.Counter
 	p := Open(t, st, WithBefore(func(s *Side) {
 		if s.Name == "B" {
-			c = must(t, "OpenCounter", func() (*core.Counter, error) { return s.Domain.OpenCounter(core.CntrAttr{WaitObj: core.WaitUnspec}) })
+			c = must(t, "OpenCounter",
+				func() (*core.Counter, error) { return s.Domain.OpenCounter(core.CntrAttr{WaitObj: core.WaitUnspec}) })
 			s.ok("BindCounter", s.EP.BindCounter(c, core.BindRecv))
 		}
 	}))
@@ -157,7 +162,7 @@ func cntrErrors(t *testing.T, st Stack) {
 	p.Retry("recv", func() error { return p.B.Rx().Recv(make([]byte, 4), 0, core.AddrUnspec, 1) })
 	res := make(chan error, 1)
 	go func() {
-		for c.ErrValue() == 0 { // what was faster than this goroutine does not wake it
+		for c.ErrValue() == 0 { // an error before the wait of this goroutine does not wake it
 			short, cancel := context.WithTimeout(ctx, 100*time.Millisecond)
 			err := c.Wait(short, 1)
 			cancel()
@@ -186,7 +191,8 @@ func cntrFD(t *testing.T, st Stack) {
 	var c *core.Counter
 	p := Open(t, st, WithBefore(func(s *Side) {
 		if s.Name == "B" {
-			c = must(t, "OpenCounter", func() (*core.Counter, error) { return s.Domain.OpenCounter(core.CntrAttr{WaitObj: core.WaitFD}) })
+			c = must(t, "OpenCounter",
+				func() (*core.Counter, error) { return s.Domain.OpenCounter(core.CntrAttr{WaitObj: core.WaitFD}) })
 			s.ok("BindCounter", s.EP.BindCounter(c, core.BindRecv))
 		}
 	}))

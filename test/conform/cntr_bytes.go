@@ -1,6 +1,7 @@
 package conform
 
-// Counters of bytes (fi_cntr(3), FI_CNTR_EVENTS_BYTES), and counters of remote memory regions for reads, writes and atomics.
+// Counters of bytes (fi_cntr(3), FI_CNTR_EVENTS_BYTES), and counters of remote memory regions for reads, writes and
+// atomics.
 
 import (
 	"context"
@@ -9,10 +10,11 @@ import (
 	"gofabric/core"
 )
 
-// counters are an endpoint's six, by what they count.
+// counters are the six counters of an endpoint, by what they count.
 type counters map[core.BindFlags]*core.Counter
 
-var counterDirs = []core.BindFlags{core.BindSend, core.BindRecv, core.BindRead, core.BindWrite, core.BindRemoteRead, core.BindRemoteWrite}
+var counterDirs = []core.BindFlags{core.BindSend, core.BindRecv, core.BindRead, core.BindWrite,
+	core.BindRemoteRead, core.BindRemoteWrite}
 
 // openCounters binds a counter of events for each direction to the side's endpoint.
 func (s *Side) openCounters(events core.CntrEvents) counters {
@@ -35,14 +37,15 @@ func (cs counters) close(s *Side) {
 	}
 }
 
-// want waits for the values of the counters; those not named stay 0.
+// want waits until the counters have the given values. Counters without a value must be 0.
 func (cs counters) want(p *Pair, who string, values map[core.BindFlags]uint64) {
 	p.T.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), Deadline)
 	defer cancel()
 	for _, d := range counterDirs {
 		if err := cs[d].Wait(ctx, values[d]); err != nil || cs[d].Value() != values[d] || cs[d].ErrValue() != 0 {
-			p.T.Errorf("%s: counter %#x: %d and %d errors, %v; want %d", who, uint64(d), cs[d].Value(), cs[d].ErrValue(), err, values[d])
+			p.T.Errorf("%s: counter %#x: %d and %d errors, %v; want %d", who, uint64(d), cs[d].Value(),
+				cs[d].ErrValue(), err, values[d])
 		}
 	}
 }
@@ -65,9 +68,11 @@ func cntrTraffic(t *testing.T, st Stack) {
 		var rd, wr [2]*core.Counter
 		for i := range regs {
 			regs[i] = must(t, "RegMR", func() (*core.MemoryRegion, error) {
-				attr := &core.MRAttr{IOV: [][]byte{make([]byte, 4096)}, Access: allAccess, RequestedKey: uint64(i + 1), Flags: core.MRRMAEvent}
+				attr := &core.MRAttr{IOV: [][]byte{make([]byte, 4096)}, Access: allAccess,
+					RequestedKey: uint64(i + 1), Flags: core.MRRMAEvent}
 				return p.B.RegAttr(attr, func(mr *core.MemoryRegion) {
-					for dir, c := range map[core.BindFlags]**core.Counter{core.BindRemoteRead: &rd[i], core.BindRemoteWrite: &wr[i]} {
+					for dir, c := range map[core.BindFlags]**core.Counter{core.BindRemoteRead: &rd[i],
+						core.BindRemoteWrite: &wr[i]} {
 						*c = must(t, "OpenCounter", func() (*core.Counter, error) { return p.B.Domain.OpenCounter(core.CntrAttr{Events: events}) })
 						p.B.ok("BindCounter", mr.BindCounter(*c, dir))
 					}
@@ -81,8 +86,10 @@ func cntrTraffic(t *testing.T, st Stack) {
 			}
 			return comp
 		}
-		a.want(p, "initiator", map[core.BindFlags]uint64{core.BindSend: pick(2, 108), core.BindWrite: pick(4, 3156), core.BindRead: pick(5, 2056)})
-		b.want(p, "target", map[core.BindFlags]uint64{core.BindRecv: pick(2, 108), core.BindRemoteWrite: pick(4, 3156), core.BindRemoteRead: pick(5, 2056)})
+		a.want(p, "initiator", map[core.BindFlags]uint64{core.BindSend: pick(2, 108),
+			core.BindWrite: pick(4, 3156), core.BindRead: pick(5, 2056)})
+		b.want(p, "target", map[core.BindFlags]uint64{core.BindRecv: pick(2, 108),
+			core.BindRemoteWrite: pick(4, 3156), core.BindRemoteRead: pick(5, 2056)})
 		for i, want := range [][2]uint64{{pick(5, 1056), pick(4, 2156)}, {pick(1, 1000), pick(1, 1000)}} {
 			if r, w := rd[i].Value(), wr[i].Value(); r != want[0] || w != want[1] {
 				t.Errorf("events %d: region %d: %d read, %d written; want %d", events, i, r, w, want)
@@ -107,7 +114,9 @@ func cntrCalls(p *Pair, regs [2]*core.MemoryRegion) {
 	p.Want(p.B, 0)
 	p.Want(p.B, 1)
 	p.Want(p.A, 1)
-	both := []core.RMAIov{{Addr: regs[0].Base(), Len: 500, Key: regs[0].Key()}, {Addr: regs[1].Base(), Len: 1000, Key: regs[1].Key()}, {Addr: regs[0].Base() + 500, Len: 500, Key: regs[0].Key()}}
+	both := []core.RMAIov{{Addr: regs[0].Base(), Len: 500, Key: regs[0].Key()},
+		{Addr: regs[1].Base(), Len: 1000, Key: regs[1].Key()},
+		{Addr: regs[0].Base() + 500, Len: 500, Key: regs[0].Key()}}
 	r := regs[0]
 	p.Retry("write", func() error { return p.A.EP.Write(buf[:1148], 0, p.A.Peer, r.Base(), r.Key(), 2) })
 	p.Retry("inject_write", func() error { return p.A.EP.InjectWrite(still[:0], p.A.Peer, r.Base(), r.Key()) })
@@ -118,7 +127,8 @@ func cntrCalls(p *Pair, regs [2]*core.MemoryRegion) {
 		return p.A.EP.ReadMsg(&core.RMAArgs{IOV: [][]byte{buf}, Addr: p.A.Peer, RMAIOV: both, Ctx: 4}, 0)
 	})
 	p.Retry("read", func() error { return p.A.EP.Read(buf[:16], 0, p.A.Peer, r.Base(), r.Key(), 5) })
-	m := &core.AtomicArgs{IOV: [][]byte{still[:8]}, Addr: p.A.Peer, RMAIOC: []core.RMAIoc{{Addr: r.Base(), Count: 1, Key: r.Key()}}, Type: core.Uint64, Op: core.AtomicSum, Ctx: 6}
+	m := &core.AtomicArgs{IOV: [][]byte{still[:8]}, Addr: p.A.Peer,
+		RMAIOC: []core.RMAIoc{{Addr: r.Base(), Count: 1, Key: r.Key()}}, Type: core.Uint64, Op: core.AtomicSum, Ctx: 6}
 	p.Retry("atomic", func() error { return p.A.EP.Atomic(m, 0) })
 	m.Ctx = 7
 	p.Retry("fetch", func() error { return p.A.EP.FetchAtomic(m, [][]byte{buf[:8]}, nil, 0) })

@@ -1,6 +1,7 @@
 package conform
 
-// Collective operations (fi_collective(3)): every operation against what it means, groups of all sizes, several at once, beside ordinary traffic.
+// Collective operations (fi_collective(3)): every operation with its result, groups of all sizes, several at once,
+// together with ordinary traffic.
 
 import (
 	"bytes"
@@ -12,7 +13,7 @@ import (
 	"gofabric/core"
 )
 
-// world is some endpoints that know each other, by the same index everywhere.
+// world is some endpoints that know each other. An index means the same to all of them.
 type world struct {
 	*Pair
 	all []*Side
@@ -52,7 +53,7 @@ func openWorld(t *testing.T, st Stack, n int, opts ...Option) *world {
 	return w
 }
 
-// close closes everything, the domain that others share last.
+// close closes all objects, last the domain that several sides share.
 func (w *world) close() {
 	w.T.Helper()
 	for i := len(w.all) - 1; i >= 0; i-- {
@@ -63,10 +64,10 @@ func (w *world) close() {
 	}
 }
 
-// club is a group, as its members have it: all indexed by rank.
+// club is a group with the objects of its members, indexed by rank.
 type club struct {
 	w       *world
-	members []int // sides
+	members []int // the members' sides
 	sets    []*core.AVSet
 	mc      []*core.MC
 }
@@ -81,14 +82,15 @@ func (w *world) setOf(side int, members []int) *core.AVSet {
 	return set
 }
 
-// start has the members call join, found waits for the ends of it.
+// start has the members call join. found waits until all have joined.
 func (w *world) start(members ...int) *club {
 	w.T.Helper()
 	c := &club{w: w, members: members}
 	for rank, m := range members {
 		set := w.setOf(m, members)
 		c.sets = append(c.sets, set)
-		c.mc = append(c.mc, must(w.T, "JoinCollective", func() (*core.MC, error) { return w.all[m].EP.JoinCollective(set.Addr(), set, 0, rank) }))
+		c.mc = append(c.mc, must(w.T, "JoinCollective",
+			func() (*core.MC, error) { return w.all[m].EP.JoinCollective(set.Addr(), set, 0, rank) }))
 	}
 	return c
 }
@@ -109,7 +111,7 @@ func (c *club) found() {
 	}
 }
 
-// joined waits for the event of a group, while all make progress.
+// joined waits for the event of a group. All sides make progress meanwhile.
 func (w *world) joined(s *Side, g *core.MC) (ev core.EQEvent) {
 	w.T.Helper()
 	w.until(s.Name+": the event of joining", func() bool {
@@ -135,7 +137,7 @@ func (c *club) close() {
 	}
 }
 
-// each posts an operation at every member, and returns the context of all of them.
+// each posts an operation at every member, with one context, which it returns.
 func (c *club) each(what string, post func(rank int, ep *core.Endpoint, g core.FIAddr, fi []core.FIAddr, ctx core.OpContext) error) core.OpContext {
 	c.w.T.Helper()
 	c.w.ctx++
@@ -159,7 +161,7 @@ func (c *club) end(ctx core.OpContext) {
 	}
 }
 
-// testCollective is the theme.
+// testCollective is the theme of collective operations.
 func testCollective(t *testing.T, st Stack) {
 	if !st.need(t, core.CapCollective) {
 		return
@@ -181,7 +183,7 @@ func testCollective(t *testing.T, st Stack) {
 	}
 }
 
-// collOperations does everything with groups of 1 to 8.
+// collOperations does all operations in groups of 1 to 8.
 func collOperations(t *testing.T, st Stack) {
 	w := openWorld(t, st, 8)
 	defer w.close()
@@ -200,7 +202,7 @@ func collOperations(t *testing.T, st Stack) {
 	}
 }
 
-// words makes count numbers that are a member's own.
+// words returns count numbers that differ from those of other members.
 func words(rank, count int) []byte {
 	b := make([]byte, 0, 8*count)
 	for i := range count {
@@ -209,13 +211,14 @@ func words(rank, count int) []byte {
 	return b
 }
 
-// sums adds up the numbers of all members.
+// sums returns the sums of all members' numbers.
 func sums(n, count int) []byte {
 	sum := words(0, count)
 	for r := 1; r < n; r++ {
 		own := words(r, count)
 		for i := 0; i < len(sum); i += 8 {
-			binary.NativeEndian.PutUint64(sum[i:], binary.NativeEndian.Uint64(sum[i:])+binary.NativeEndian.Uint64(own[i:]))
+			binary.NativeEndian.PutUint64(sum[i:],
+				binary.NativeEndian.Uint64(sum[i:])+binary.NativeEndian.Uint64(own[i:]))
 		}
 	}
 	return sum
@@ -278,7 +281,8 @@ func (c *club) operations(count, root int) {
 	check("allreduce", func(int) []byte { return sum })
 	room(size)
 	c.end(c.each("reduce", func(rank int, ep *core.Endpoint, g core.FIAddr, fi []core.FIAddr, ctx core.OpContext) error {
-		return ep.Reduce(words(rank, count), count, 0, atRoot(rank, out[rank]), 0, g, fi[root], core.Uint64, core.AtomicSum, 0, ctx)
+		return ep.Reduce(words(rank, count), count, 0, atRoot(rank, out[rank]), 0, g, fi[root],
+			core.Uint64, core.AtomicSum, 0, ctx)
 	}))
 	check("reduce", func(rank int) []byte { return atRoot(rank, sum) })
 	room(psize)

@@ -1,6 +1,7 @@
 package conform
 
-// Collective operations, the rest: what a barrier promises, several groups, traffic beside them, refusals, members that go.
+// More about collective operations: the guarantee of a barrier, several groups, traffic at the same time, refusals,
+// members that leave.
 
 import (
 	"bytes"
@@ -9,7 +10,7 @@ import (
 	"gofabric/core"
 )
 
-// collBarrier has one member come late: nobody may be through before.
+// collBarrier has one member arrive late. No other member may complete the barrier before.
 func collBarrier(t *testing.T, st Stack) {
 	const n = 5
 	w := openWorld(t, st, n)
@@ -22,12 +23,13 @@ func collBarrier(t *testing.T, st Stack) {
 				w.Retry("barrier", func() error { return s.EP.Barrier2(c.mc[rank].Addr(), core.OpCompletion, w.ctx) })
 			}
 		}
-		// Messages between all that wait for it bring time to pass, and the barrier's own messages through.
+		// The waiting members exchange messages. That takes time, and lets the barrier's own messages through.
 		for i := range 20 {
 			w.Progress()
 			for rank, s := range w.all {
 				if len(s.got) > 0 {
-					t.Fatalf("round %d: member %d is through before member %d has come: %v", i, rank, late, s.got[0])
+					t.Fatalf("round %d: member %d has completed before member %d has arrived: %v", i, rank, late,
+						s.got[0])
 				}
 			}
 		}
@@ -37,14 +39,15 @@ func collBarrier(t *testing.T, st Stack) {
 	c.close()
 }
 
-// collGroups has groups that overlap, made by operations on sets, work at the same time; and several operations of a group be under way.
+// collGroups makes overlapping groups by operations on sets, which work at the same time, and has several operations
+// of a group pending.
 func collGroups(t *testing.T, st Stack) {
 	w := openWorld(t, st, 6)
 	defer w.close()
 	a, b := w.start(0, 1, 2, 3), w.start(3, 2, 5)
 	b.found()
 	a.found()
-	// The union of both, and what they have in common, in the order of a.
+	// The union and the intersection of both sets, in the order of a.
 	made := func(op func(x, y *core.AVSet) error, members ...int) *club {
 		c := &club{w: w, members: members}
 		for rank, m := range members {
@@ -56,7 +59,8 @@ func collGroups(t *testing.T, st Stack) {
 			if rank == 0 {
 				at = core.AddrNotAvail
 			}
-			c.mc = append(c.mc, must(t, "JoinCollective", func() (*core.MC, error) { return w.all[m].EP.JoinCollective(at, x, 0, rank) }))
+			c.mc = append(c.mc, must(t, "JoinCollective",
+				func() (*core.MC, error) { return w.all[m].EP.JoinCollective(at, x, 0, rank) }))
 		}
 		c.found()
 		return c
@@ -77,9 +81,11 @@ func collGroups(t *testing.T, st Stack) {
 			for i := range r.out {
 				r.out[i] = make([]byte, 8*count)
 			}
-			r.ctx = c.each("allreduce", func(rank int, ep *core.Endpoint, g core.FIAddr, fi []core.FIAddr, ctx core.OpContext) error {
-				return ep.AllReduce(words(rank, count), count, 0, r.out[rank], 0, g, core.Uint64, core.AtomicSum, 0, ctx)
-			})
+			r.ctx = c.each("allreduce",
+				func(rank int, ep *core.Endpoint, g core.FIAddr, fi []core.FIAddr, ctx core.OpContext) error {
+					return ep.AllReduce(words(rank, count), count, 0, r.out[rank], 0, g,
+						core.Uint64, core.AtomicSum, 0, ctx)
+				})
 			runs = append(runs, r)
 		}
 	}
@@ -97,7 +103,7 @@ func collGroups(t *testing.T, st Stack) {
 	}
 }
 
-// collTraffic sends messages that anybody's receive would take, while collectives go on: neither may get the other's data.
+// collTraffic sends messages that any receive would match while collectives run. Neither may get the other's data.
 func collTraffic(t *testing.T, st Stack) {
 	tagged := st.Offers(t, core.CapCollective|core.CapTagged)
 	w := openWorld(t, st, 4, WithRxSize(256))
@@ -150,7 +156,7 @@ func collTraffic(t *testing.T, st Stack) {
 	c.close()
 }
 
-// collRefusals is what must not be accepted.
+// collRefusals makes calls that must be refused.
 func collRefusals(t *testing.T, st Stack) {
 	w := openWorld(t, st, 3)
 	defer w.close()
@@ -173,11 +179,15 @@ func collRefusals(t *testing.T, st Stack) {
 	c := w.join(0, 1)
 	g := c.mc[0].Addr()
 	b := make([]byte, 64)
-	refuse(t, "a sum of bytes that are not there", ep.AllReduce(b, 9, 0, b, 0, g, core.Uint64, core.AtomicSum, 0, 1), core.ErrInval)
+	refuse(t, "a sum of bytes that are not there",
+		ep.AllReduce(b, 9, 0, b, 0, g, core.Uint64, core.AtomicSum, 0, 1), core.ErrInval)
 	refuse(t, "a negative count", ep.AllReduce(b, -1, 0, b, 0, g, core.Uint64, core.AtomicSum, 0, 1), core.ErrInval)
-	refuse(t, "a count beyond all memory", ep.AllReduce(b, core.MaxSize, 0, b, 0, g, core.Uint64, core.AtomicSum, 0, 1), core.ErrInval)
-	refuse(t, "the bits of floats", ep.AllReduce(b, 1, 0, b, 0, g, core.Double, core.AtomicBXor, 0, 1), core.ErrOpNotSupp)
-	refuse(t, "reducing by comparing", ep.AllReduce(b, 1, 0, b, 0, g, core.Uint64, core.AtomicCSwap, 0, 1), core.ErrOpNotSupp)
+	refuse(t, "a count beyond all memory",
+		ep.AllReduce(b, core.MaxSize, 0, b, 0, g, core.Uint64, core.AtomicSum, 0, 1), core.ErrInval)
+	refuse(t, "the bits of floats", ep.AllReduce(b, 1, 0, b, 0, g, core.Double, core.AtomicBXor, 0, 1),
+		core.ErrOpNotSupp)
+	refuse(t, "reducing by comparing",
+		ep.AllReduce(b, 1, 0, b, 0, g, core.Uint64, core.AtomicCSwap, 0, 1), core.ErrOpNotSupp)
 	refuse(t, "a datatype of no size", ep.Broadcast(b, 1, 0, g, w.fi[0][0], core.Void, 0, 1), core.ErrOpNotSupp)
 	refuse(t, "a root that is no member", ep.Broadcast(b, 1, 0, g, w.fi[0][2], core.Uint8, 0, 1), core.ErrInval)
 	refuse(t, "flags of other calls", ep.Barrier2(g, core.OpPeek, 1), core.ErrBadFlags)
@@ -192,14 +202,16 @@ func collRefusals(t *testing.T, st Stack) {
 	s.ok("Insert", one.Insert(w.fi[0][0]))
 	mc := must(t, "JoinCollective", func() (*core.MC, error) { return ep.JoinCollective(one.Addr(), one, 0, nil) })
 	w.joined(s, mc)
-	refuse(t, "what the set is not for", ep.AllReduce(b, 1, 0, b, 0, mc.Addr(), core.Uint64, core.AtomicSum, 0, 1), core.ErrOpNotSupp)
+	refuse(t, "what the set is not for",
+		ep.AllReduce(b, 1, 0, b, 0, mc.Addr(), core.Uint64, core.AtomicSum, 0, 1), core.ErrOpNotSupp)
 	s.ok("Barrier", ep.Barrier(mc.Addr(), 0x77))
 	w.Want(s, 0x77)
 	s.ok("Close group", mc.Close())
 	s.ok("Close set", one.Close())
 }
 
-// collLeave has members go while others wait for them: by closing the endpoint, or by leaving the group; in an operation, or in joining.
+// collLeave has members leave while others wait for them: by closing the endpoint, or by leaving the group, in an
+// operation, or while joining.
 func collLeave(t *testing.T, st Stack) {
 	w := openWorld(t, st, 5)
 	defer w.close()
@@ -220,7 +232,7 @@ func collLeave(t *testing.T, st Stack) {
 			}
 		}
 	}
-	// Member 1 leaves the group instead of coming to the barrier.
+	// Member 1 leaves the group instead of joining the barrier.
 	w.ctx++
 	for _, r := range []int{0, 2, 3} {
 		w.Retry("barrier", func() error { return w.all[r].EP.Barrier(c.mc[r].Addr(), w.ctx) })
@@ -232,14 +244,16 @@ func collLeave(t *testing.T, st Stack) {
 		w.all[r].ok("Close group", c.mc[r].Close())
 		w.all[r].ok("Close set", c.sets[r].Close())
 	}
-	// The same members join again, and member 3's endpoint goes. A join that misses it waits, and fails then.
+	// The same members join again, and member 3's endpoint closes. A join that misses the member waits, and then
+	// fails.
 	c = w.join(0, 1, 2, 3)
 	w.ctx++
 	big := make([][]byte, 4)
 	for r := range 3 {
 		big[r] = make([]byte, 1<<20)
 		w.Retry("allreduce", func() error {
-			return w.all[r].EP.AllReduce(big[r], 1<<17, 0, big[r], 0, c.mc[r].Addr(), core.Double, core.AtomicSum, 0, w.ctx)
+			return w.all[r].EP.AllReduce(big[r], 1<<17, 0, big[r], 0, c.mc[r].Addr(),
+				core.Double, core.AtomicSum, 0, w.ctx)
 		})
 	}
 	half := &club{w: w, members: []int{0, 3}}
@@ -264,13 +278,13 @@ func collLeave(t *testing.T, st Stack) {
 		}
 		w.all[r].ok("Close set", c.sets[r].Close())
 	}
-	// The rest goes on without it.
+	// The remaining members continue.
 	rest := w.join(0, 1, 2, 4)
 	rest.operations(1000, 2)
 	rest.close()
 }
 
-// collQuery asks what there is.
+// collQuery queries the supported operations.
 func collQuery(t *testing.T, st Stack) {
 	w := openWorld(t, st, 1)
 	defer w.close()
@@ -280,11 +294,15 @@ func collQuery(t *testing.T, st Stack) {
 		if op == core.CollBarrier {
 			a = core.CollectiveAttr{Op: core.AtomicNoop, Type: core.Void}
 		}
-		if err := d.QueryCollective(op, &a, 0); err != nil || a.MaxMembers < 2 || op != core.CollBarrier && (a.Attr.Size != 4 || a.Attr.Count < 1) {
+		if err := d.QueryCollective(op, &a, 0); err != nil || a.MaxMembers < 2 || op != core.CollBarrier &&
+			(a.Attr.Size != 4 || a.Attr.Count < 1) {
 			t.Errorf("QueryCollective of %d: %+v, %v", op, a, err)
 		}
 	}
-	refuse(t, "bits of floats", d.QueryCollective(core.CollAllReduce, &core.CollectiveAttr{Op: core.AtomicBOr, Type: core.Float}, 0), core.ErrOpNotSupp)
-	refuse(t, "a mode", d.QueryCollective(core.CollAllReduce, &core.CollectiveAttr{Type: core.Float, Mode: 1}, 0), core.ErrInval)
-	refuse(t, "an unknown operation", d.QueryCollective(77, &core.CollectiveAttr{Type: core.Float}, 0), core.ErrOpNotSupp)
+	refuse(t, "bits of floats", d.QueryCollective(core.CollAllReduce,
+		&core.CollectiveAttr{Op: core.AtomicBOr, Type: core.Float}, 0), core.ErrOpNotSupp)
+	refuse(t, "a mode", d.QueryCollective(core.CollAllReduce, &core.CollectiveAttr{Type: core.Float, Mode: 1}, 0),
+		core.ErrInval)
+	refuse(t, "an unknown operation",
+		d.QueryCollective(77, &core.CollectiveAttr{Type: core.Float}, 0), core.ErrOpNotSupp)
 }

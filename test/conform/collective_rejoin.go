@@ -1,6 +1,7 @@
 package conform
 
-// A member that gives up joining and joins again at once: everybody's join works or ends with an error, and who then tries again gets there.
+// A member gives up joining and joins again at once. Each member's join succeeds or ends with an error, and a member
+// that tries again succeeds in the end.
 
 import (
 	"slices"
@@ -9,14 +10,14 @@ import (
 	"gofabric/core"
 )
 
-// rejoiner is a member that tries until a barrier of the group has been passed.
+// rejoiner is a member that tries until it has passed a barrier of the group.
 type rejoiner struct {
 	w     *world
 	s     *Side
 	set   *core.AVSet
 	g     *core.MC
 	tries int
-	in    bool // a barrier is under way
+	in    bool // a barrier is pending
 	ctx   core.OpContext
 	done  bool
 }
@@ -25,7 +26,7 @@ func (r *rejoiner) join() {
 	t := r.w.T
 	t.Helper()
 	if r.tries++; r.tries > 30 {
-		t.Fatalf("%s: 30 attempts to join", r.s.Name)
+		t.Fatalf("%s: 30 attempts to join have failed", r.s.Name)
 	}
 	r.in = false
 	r.g = must(t, "JoinCollective", func() (*core.MC, error) { return r.s.EP.JoinCollective(r.set.Addr(), r.set, 0, r.tries) })
@@ -38,7 +39,7 @@ func (r *rejoiner) leave() {
 	r.s.errs = slices.DeleteFunc(r.s.errs, func(e core.EQErrEntry) bool { return e.Object == core.Object(r.g) })
 }
 
-// step does what can be done now.
+// step does the next step that is possible now.
 func (r *rejoiner) step() {
 	t, s := r.w.T, r.s
 	t.Helper()
@@ -59,7 +60,7 @@ func (r *rejoiner) step() {
 		switch err := s.EP.Barrier(r.g.Addr(), r.ctx); {
 		case err == nil:
 			r.in = true
-		case !oneOf(err, core.ErrAgain): // it has failed since
+		case !oneOf(err, core.ErrAgain): // the group has failed since
 			r.leave()
 			r.join()
 		}
@@ -79,7 +80,7 @@ func (r *rejoiner) step() {
 	r.join()
 }
 
-// collRejoin has every member give up after every short while.
+// collRejoin has every member give up after each of several short times.
 func collRejoin(t *testing.T, st Stack) {
 	const most = 5
 	w := openWorld(t, st, most)
@@ -93,7 +94,8 @@ func collRejoin(t *testing.T, st Stack) {
 			for after := range 8 {
 				list := make([]*rejoiner, n)
 				for i, m := range members {
-					list[i] = &rejoiner{w: w, s: w.all[m], set: w.setOf(m, members), ctx: core.OpContext(0x7000 + 0x100*i)}
+					list[i] = &rejoiner{w: w, s: w.all[m], set: w.setOf(m, members),
+						ctx: core.OpContext(0x7000 + 0x100*i)}
 				}
 				for i, r := range list {
 					r.join()
@@ -103,7 +105,7 @@ func collRejoin(t *testing.T, st Stack) {
 					}
 				}
 				round := 0
-				w.until("all to have joined", func() bool {
+				w.until("all have joined", func() bool {
 					if round == after && !list[victim].in && !list[victim].done {
 						list[victim].leave()
 						list[victim].join()

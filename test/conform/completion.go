@@ -17,9 +17,10 @@ func testCompletion(t *testing.T, st Stack) {
 	t.Run("levels", func(t *testing.T) { levels(t, st) })
 }
 
-// cqFormats checks the fields that each format promises.
+// cqFormats checks the fields of each format.
 func cqFormats(t *testing.T, st Stack) {
-	for _, f := range []core.CQFormat{core.CQFormatContext, core.CQFormatMsg, core.CQFormatData, core.CQFormatTagged, core.CQFormatUnspec} {
+	for _, f := range []core.CQFormat{core.CQFormatContext, core.CQFormatMsg, core.CQFormatData,
+		core.CQFormatTagged, core.CQFormatUnspec} {
 		t.Run(fmt.Sprint(f), func(t *testing.T) {
 			p := Open(t, st, WithCQ(core.CQAttr{Format: f}))
 			buf := make([]byte, 64)
@@ -66,7 +67,7 @@ func selective(t *testing.T, st Stack) {
 	p.Want(p.B, 3)
 	p.WantNone(p.A)
 	p.WantNone(p.B)
-	// Errors complete whatever was asked.
+	// Errors complete with any flags.
 	p.Retry("recv", func() error { return p.B.Rx().Recv(buf[:4], 0, core.AddrUnspec, 4) })
 	p.Retry("send", func() error { return p.A.EP.Send(still[:8], 0, p.A.Peer, 24) })
 	p.WantErr(p.B, 4, core.ErrTrunc)
@@ -74,13 +75,14 @@ func selective(t *testing.T, st Stack) {
 
 // opFlags checks Endpoint.OpFlags and SetOpFlags, and aliases with other default flags.
 func opFlags(t *testing.T, st Stack) {
-	p := Open(t, st, WithSelective(), WithHints(func(h *core.Info) { h.Tx.OpFlags, h.Rx.OpFlags = 0, core.OpCompletion }))
+	p := Open(t, st, WithSelective(),
+		WithHints(func(h *core.Info) { h.Tx.OpFlags, h.Rx.OpFlags = 0, core.OpCompletion }))
 	buf := make([]byte, 32)
 	post := func(ctx core.OpContext) {
 		p.Retry("recv", func() error { return p.B.Rx().Recv(buf, 0, core.AddrUnspec, ctx) })
 	}
 	recv := func(ctx core.OpContext) {
-		if st.SharedRx { // the completion of a shared receive follows the endpoint's flags, checked elsewhere
+		if st.SharedRx { // the completion of a shared receive follows the endpoint's flags; another test checks that
 			p.until("receive", func() bool { return len(p.B.got) > 0 })
 			p.B.got = nil
 			return
@@ -116,16 +118,20 @@ func opFlags(t *testing.T, st Stack) {
 	p.Retry("send", func() error { return p.A.EP.Send(still[:4], 0, p.A.Peer, 24) })
 	p.Want(p.A, 24)
 	recv(4)
-	if f, err := p.A.EP.OpFlags(core.BindTransmit); err != nil || f&(core.OpCompletion|core.OpDeliveryComplete) != core.OpCompletion|core.OpDeliveryComplete {
+	if f, err := p.A.EP.OpFlags(core.BindTransmit); err != nil ||
+		f&(core.OpCompletion|core.OpDeliveryComplete) != core.OpCompletion|core.OpDeliveryComplete {
 		t.Errorf("OpFlags after SetOpFlags = %#x, %v", uint64(f), err)
 	}
-	refuse(t, "SetOpFlags with a flag that is no operation flag", p.A.EP.SetOpFlags(core.BindTransmit, 1<<2), core.ErrInval, core.ErrBadFlags)
-	refuse(t, "OpFlags of both directions", second(p.A.EP.OpFlags(core.BindTransmit|core.BindRecv)), core.ErrInval, core.ErrBadFlags)
+	refuse(t, "SetOpFlags with a flag that is no operation flag",
+		p.A.EP.SetOpFlags(core.BindTransmit, 1<<2), core.ErrInval, core.ErrBadFlags)
+	refuse(t, "OpFlags of both directions",
+		second(p.A.EP.OpFlags(core.BindTransmit|core.BindRecv)), core.ErrInval, core.ErrBadFlags)
 }
 
-// hintFlags checks that Tx.OpFlags with Completion makes plain sends complete on a selective endpoint.
+// hintFlags checks that Completion in Tx.OpFlags makes plain sends complete on a selective endpoint.
 func hintFlags(t *testing.T, st Stack) {
-	p := Open(t, st, WithSelective(), WithHints(func(h *core.Info) { h.Tx.OpFlags, h.Rx.OpFlags = core.OpCompletion, core.OpCompletion }))
+	p := Open(t, st, WithSelective(),
+		WithHints(func(h *core.Info) { h.Tx.OpFlags, h.Rx.OpFlags = core.OpCompletion, core.OpCompletion }))
 	exchange(p, p.A, p.B, msgSends[0], msgRecvs[0], 10, 1)
 	buf := make([]byte, 8)
 	p.Retry("recv", func() error { return p.B.Rx().Recv(buf, 0, core.AddrUnspec, 5) })
@@ -133,10 +139,10 @@ func hintFlags(t *testing.T, st Stack) {
 		return p.A.EP.SendMsg(&core.MsgArgs{IOV: [][]byte{still[:8]}, Addr: p.A.Peer, Ctx: 6}, 0)
 	})
 	p.Want(p.B, 5)
-	p.WantNone(p.A) // the msg calls take their flags from the argument alone (fi_msg(3))
+	p.WantNone(p.A) // the msg calls take their flags only from the argument (fi_msg(3))
 }
 
-// levels checks that each completion level is accepted and completes, and that what is no level is refused.
+// levels checks that each completion level is accepted and completes, and that other flags are refused.
 func levels(t *testing.T, st Stack) {
 	p := Open(t, st)
 	buf := make([]byte, 5000)
@@ -145,19 +151,21 @@ func levels(t *testing.T, st Stack) {
 			ctx := core.OpContext(10*i + j)
 			p.Retry("recv", func() error { return p.B.Rx().Recv(buf, 0, core.AddrUnspec, 100+ctx) })
 			p.Retry("sendmsg", func() error {
-				return p.A.EP.SendMsg(&core.MsgArgs{IOV: [][]byte{Pattern(n, uint64(ctx))}, Addr: p.A.Peer, Ctx: 200 + ctx}, f)
+				return p.A.EP.SendMsg(&core.MsgArgs{IOV: [][]byte{Pattern(n, uint64(ctx))},
+					Addr: p.A.Peer, Ctx: 200 + ctx}, f)
 			})
 			p.Want(p.B, 100+ctx)
 			p.Want(p.A, 200+ctx)
 			CheckPattern(t, "data", buf, n, uint64(ctx))
 		}
 	}
-	// A window of delivery-complete sends completes in full and in order.
+	// A window of delivery-complete sends completes entirely and in order.
 	const n = 100
 	for i := range n {
 		p.Retry("recv", func() error { return p.B.Rx().Recv(buf[i*8:i*8+8], 0, core.AddrUnspec, core.OpContext(1000+i)) })
 		p.Retry("sendmsg", func() error {
-			return p.A.EP.SendMsg(&core.MsgArgs{IOV: [][]byte{Pattern(8, uint64(i))}, Addr: p.A.Peer, Ctx: core.OpContext(2000 + i)}, core.OpDeliveryComplete)
+			return p.A.EP.SendMsg(&core.MsgArgs{IOV: [][]byte{Pattern(8, uint64(i))}, Addr: p.A.Peer,
+				Ctx: core.OpContext(2000 + i)}, core.OpDeliveryComplete)
 		})
 	}
 	for i := range n {

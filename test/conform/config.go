@@ -1,6 +1,6 @@
 package conform
 
-// Options of the fixture: how the two sides of a Pair differ from the default.
+// Options of the fixture. They change how the two sides of a Pair are opened.
 
 import "gofabric/core"
 
@@ -16,15 +16,15 @@ type config struct {
 	splitCQ    bool // separate queues for transmits and receives
 	bindFlags  core.BindFlags
 	before     func(s *Side) // after the binds, before Enable
-	shareB     *Side         // the B side lives in this side's fabric, domain, queues and vector
+	shareB     *Side         // the B side is in this side's fabric, domain, queues and vector
 	connData   []byte
 	acceptData []byte
-	apart      bool          // MSG endpoints are not connected
+	apart      bool          // inserts the names of RDM endpoints; nil: without changes
 	introduce  func(p *Pair) // inserts the names of RDM endpoints; nil: as they are
-	noPeerInAV bool          // B does not know A
+	noPeerInAV bool          // B does not have A's address
 }
 
-// WithCaps asks for capabilities beyond messages.
+// WithCaps requests capabilities beyond messages.
 func WithCaps(c core.Caps) Option { return func(k *config) { k.caps |= c } }
 
 // WithHints changes the hints before GetInfo.
@@ -40,10 +40,10 @@ func WithHints(f func(h *core.Info)) Option {
 	}
 }
 
-// WithRxSize asks for a receive queue of n operations.
+// WithRxSize requests a receive queue of n operations.
 func WithRxSize(n int) Option { return WithHints(func(h *core.Info) { h.Rx.Size = n }) }
 
-// WithMRMode asks for memory registration modes.
+// WithMRMode requests memory registration modes.
 func WithMRMode(m core.MRMode) Option { return WithHints(func(h *core.Info) { h.Domain.MRMode = m }) }
 
 // WithCQ sets the attributes of the completion queues.
@@ -61,13 +61,14 @@ func WithSelective() Option { return func(k *config) { k.bindFlags |= core.BindS
 // WithBefore calls f for each side just before Enable.
 func WithBefore(f func(s *Side)) Option { return func(k *config) { k.before = f } }
 
-// WithSharedB puts the B side beside b: same fabric, domain, queues and vector, its own endpoint.
+// WithSharedB opens the B side next to b: in the same fabric and domain, with the same queues and vector, but its own
+// endpoint.
 func WithSharedB(b *Side) Option { return func(k *config) { k.shareB = b } }
 
 // WithoutPeer leaves A out of B's address vector.
 func WithoutPeer() Option { return func(k *config) { k.noPeerInAV = true } }
 
-// withAuto asks for automatic data progress.
+// withAuto requests automatic data progress.
 func withAuto() Option {
 	return WithHints(func(h *core.Info) {
 		h.Domain.DataProgress = core.ProgressAuto

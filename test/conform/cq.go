@@ -47,7 +47,7 @@ func cqRead(t *testing.T, st Stack) {
 	p.Retry("inject", func() error { return p.A.EP.Inject(still[:4], p.A.Peer) })
 	p.Retry("inject", func() error { return p.A.EP.Inject(still[:4], p.A.Peer) })
 	p.until("Read with no room reports a completion", func() bool { _, err := cq.Read(nil); return err == nil })
-	// Both successes are in, then the error entry, then another success.
+	// Both successes are in the queue, then the error entry, then another success.
 	p.until("Read(1)", func() bool { n, err := cq.Read(entries[:1]); return n == 1 && err == nil })
 	if entries[0].Ctx != 1 {
 		t.Fatalf("first entry: ctx %d, want 1", entries[0].Ctx)
@@ -121,10 +121,11 @@ func cqSource(t *testing.T, st Stack) {
 	}
 }
 
-// cqElastic gets far more completions than the queue's size without reading (native queues grow).
+// cqElastic gets many more completions than the queue's size without reading. (Native queues grow.)
 func cqElastic(t *testing.T, st Stack) {
 	const n = 600
-	p := Open(t, st, WithRxSize(1024), WithCQ(core.CQAttr{Format: core.CQFormatTagged, Size: 4, WaitObj: core.WaitUnspec}))
+	p := Open(t, st, WithRxSize(1024),
+		WithCQ(core.CQAttr{Format: core.CQFormatTagged, Size: 4, WaitObj: core.WaitUnspec}))
 	bufs := make([][8]byte, n)
 	for i := range n {
 		p.Retry("recv", func() error { return p.B.Rx().Recv(bufs[i][:], 0, core.AddrUnspec, core.OpContext(i)) })
@@ -132,7 +133,8 @@ func cqElastic(t *testing.T, st Stack) {
 	p.B.Asleep = !st.Manual
 	for i := range n {
 		p.Retry("send", func() error {
-			return p.A.EP.SendMsg(&core.MsgArgs{IOV: [][]byte{Pattern(8, uint64(i))}, Addr: p.A.Peer, Ctx: core.OpContext(i)}, core.OpDeliveryComplete)
+			return p.A.EP.SendMsg(&core.MsgArgs{IOV: [][]byte{Pattern(8, uint64(i))}, Addr: p.A.Peer,
+				Ctx: core.OpContext(i)}, core.OpDeliveryComplete)
 		})
 	}
 	for i := range n {
@@ -149,7 +151,7 @@ func cqElastic(t *testing.T, st Stack) {
 	p.B.got = nil
 }
 
-// cqShared reports two endpoints' completions on one queue.
+// cqShared reports the completions of two endpoints on one queue.
 func cqShared(t *testing.T, st Stack) {
 	p := Open(t, st)
 	q := Open(t, st, WithSharedB(p.B))

@@ -23,7 +23,8 @@ func cqSRead(t *testing.T, st Stack) {
 	start := time.Now()
 	_, err := cq.SRead(ctx, entries)
 	cancel()
-	if d := time.Since(start); !errors.Is(err, core.ErrAgain) || !errors.Is(err, context.DeadlineExceeded) || d < 25*time.Millisecond || d > Deadline {
+	if d := time.Since(start); !errors.Is(err, core.ErrAgain) || !errors.Is(err, context.DeadlineExceeded) ||
+		d < 25*time.Millisecond || d > Deadline {
 		t.Errorf("SRead until a deadline of 30 ms: %v after %v; want ErrAgain wrapped with DeadlineExceeded", err, d)
 	}
 
@@ -67,7 +68,7 @@ func cqSRead(t *testing.T, st Stack) {
 	p.B.Asleep = false
 }
 
-// await waits for a goroutine's result. Only on stacks without automatic progress are the queues read meanwhile.
+// await waits for a goroutine's result. It reads the queues meanwhile only on stacks without automatic progress.
 func (p *Pair) await(what string, c chan error) error {
 	p.T.Helper()
 	end := time.After(Deadline)
@@ -88,7 +89,7 @@ func (p *Pair) await(what string, c chan error) error {
 	}
 }
 
-// cqWaitObjects opens queues with each wait object and receives through SRead, or learns that it does not wait.
+// cqWaitObjects opens queues with each wait object and receives with SRead, or checks that SRead is refused.
 func cqWaitObjects(t *testing.T, st Stack) {
 	for _, w := range []core.WaitObj{core.WaitNone, core.WaitUnspec, core.WaitFD, core.WaitYield} {
 		t.Run(fmt.Sprint(w), func(t *testing.T) {
@@ -115,7 +116,8 @@ func cqWaitObjects(t *testing.T, st Stack) {
 		})
 	}
 	p := Open(t, st)
-	for _, a := range []core.CQAttr{{WaitObj: core.WaitMutexCond}, {Format: 99}, {WaitObj: core.WaitSetObj}, {Flags: 1 << 50}} {
+	for _, a := range []core.CQAttr{{WaitObj: core.WaitMutexCond}, {Format: 99},
+		{WaitObj: core.WaitSetObj}, {Flags: 1 << 50}} {
 		if cq, err := p.A.Domain.OpenCQ(a); err == nil {
 			t.Errorf("OpenCQ(%+v) succeeded; want ErrInval", a)
 			cq.Close()
@@ -149,7 +151,7 @@ func cqFD(t *testing.T, st Stack) {
 		}
 		p.B.Asleep = false
 	}
-	// With something to read it is not safe to block.
+	// A queue with a completion must not block.
 	p.Retry("recv", func() error { return p.B.Rx().Recv(buf, 0, core.AddrUnspec, 1) })
 	p.B.Asleep = true
 	p.Retry("inject", func() error { return p.A.EP.Inject(still[:8], p.A.Peer) })
@@ -165,7 +167,7 @@ func cqFD(t *testing.T, st Stack) {
 	idle(t, p, fd)
 }
 
-// pollRead is what applications do: TryWait, poll(2), read; until the completion is there.
+// pollRead does what applications do: TryWait, poll(2) and Read, until the completion is there.
 func pollRead(f *core.Fabric, cq *core.CompletionQueue, fd int, entries []core.CQEntry, want core.OpContext) error {
 	end := time.Now().Add(Deadline - time.Second)
 	for time.Now().Before(end) {
@@ -195,7 +197,7 @@ func pollRead(f *core.Fabric, cq *core.CompletionQueue, fd int, entries []core.C
 	return errors.New("no completion")
 }
 
-// idle checks that the descriptor of a queue with nothing in it and nothing going on does become quiet.
+// idle checks that the descriptor of an empty, idle queue becomes unreadable.
 func idle(t *testing.T, p *Pair, fd int) {
 	t.Helper()
 	for range 100 {

@@ -1,6 +1,6 @@
 package conform
 
-// Test data: patterns that a shifted, mixed up or truncated message cannot satisfy.
+// Test data: patterns that no shifted, mixed up or truncated message matches.
 
 import (
 	"bytes"
@@ -11,7 +11,8 @@ import (
 	"gofabric/core"
 )
 
-// still is data that nothing writes to, for messages whose content does not matter: no test sends from the buffer it receives into.
+// still is data that is never written, for messages whose content does not matter. No test sends from the buffer into
+// which it receives.
 var still = Pattern(64, 0x5717)
 
 // Fill writes the pattern of seed into b.
@@ -73,7 +74,7 @@ func clip(b []byte) []byte {
 	return b
 }
 
-// split cuts b into n slices of uneven length; some may be empty.
+// split splits b into n slices of uneven length. Some may be empty.
 func split(b []byte, n int) [][]byte {
 	iov := make([][]byte, 0, n)
 	for i := n; i > 1; i-- {
@@ -101,21 +102,21 @@ func (r *rng) next() uint64 {
 
 func (r *rng) intn(n int) int { return int(r.next() % uint64(n)) }
 
-// tx cuts b into n slices, or as many as the side's transmits may have; rx is for receives.
+// tx splits b into n slices, or as many as the side's transmits may have. rx is for receives.
 func (s *Side) tx(b []byte, n int) [][]byte { return split(b, max(1, min(n, s.Info.Tx.IOVLimit))) }
 func (s *Side) rx(b []byte, n int) [][]byte { return split(b, max(1, min(n, s.Info.Rx.IOVLimit))) }
 
-// remote names n bytes of remote memory in parts ranges, or as many as the side's operations may have.
+// remote describes n bytes of remote memory as parts ranges, or as many as the side's operations may have.
 func (s *Side) remote(addr, key uint64, n, parts int) []core.RMAIov {
 	return riov(addr, key, n, max(1, min(parts, s.Info.Tx.RMAIOVLimit)))
 }
 
-// tags is the highest tag that the side has: all bits of its format (fi_endpoint(3), mem_tag_format).
+// tags returns the highest tag that the side can use: all bits of its format (fi_endpoint(3), mem_tag_format).
 func (s *Side) tags() uint64 {
 	return 1<<bits.Len64(s.Info.EP.MemTagFormat) - 1
 }
 
-// data is cqData, as much of it as the side can send.
+// data returns as many bytes of cqData as the side can send.
 func (s *Side) data() uint64 {
 	if n := s.Info.Domain.CQDataSize; n > 0 && n < 8 {
 		return cqData & (1<<(8*n) - 1)

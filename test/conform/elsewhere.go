@@ -6,8 +6,8 @@ import (
 	"gofabric/test/need"
 )
 
-// Elsewhere skips what a plain run of all tests has in another package, or too little time for; why says which. With GOFABRIC_MANY it runs, and in a short
-// run, which is without package features.
+// Elsewhere skips a test that a plain run of all tests runs in another package, or has no time for. why says which.
+// The test runs with GOFABRIC_MANY, and with -short, which does not run package features.
 func Elsewhere(t *testing.T, why string) {
 	t.Helper()
 	if !need.Many() && !testing.Short() {

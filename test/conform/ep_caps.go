@@ -1,6 +1,6 @@
 package conform
 
-// Capabilities (fi_getinfo(3)): what a stack has not is refused, by GetInfo and by the calls.
+// Capabilities (fi_getinfo(3)). GetInfo and the calls refuse what a stack does not have.
 
 import (
 	"testing"
@@ -8,7 +8,7 @@ import (
 	"gofabric/core"
 )
 
-// allCaps is CapMsg with CapTagged and CapRMA as far as the stack has them.
+// allCaps returns CapMsg, and those of CapTagged and CapRMA that the stack has.
 func allCaps(t *testing.T, st Stack) core.Caps {
 	caps := core.CapMsg
 	for _, c := range []core.Caps{core.CapRMA, core.CapTagged} {
@@ -35,14 +35,18 @@ func atomicsRefused(t *testing.T, st Stack) {
 	refuse(t, "query_atomic", second(p.A.Domain.QueryAtomic(core.Uint64, core.AtomicSum, 0)), no...)
 }
 
-// capsRefused asks for every capability: offered ones must open, the rest must be refused with ErrNoData.
+// capsRefused requests every capability. Stacks must open with those that they offer, and refuse others with
+// ErrNoData.
 func capsRefused(t *testing.T, st Stack) {
 	for bit := range 64 {
 		c := core.Caps(1) << bit
 		switch c {
-		case core.CapMsg, core.CapRMA, core.CapTagged, core.CapAtomic, core.CapMulticast, core.CapCollective, core.CapMultiRecv, core.CapTrigger,
-			core.CapFence, core.CapAVUserID, core.CapPeer, core.CapXPU, core.CapTaggedDirectedRecv, core.CapTaggedMultiRecv, core.CapHMem,
-			core.CapExactDirectedRecv, core.CapRMAPMem, core.CapSourceErr, core.CapLocalComm, core.CapRemoteComm, core.CapSharedAV, core.CapRMAEvent,
+		case core.CapMsg, core.CapRMA, core.CapTagged, core.CapAtomic, core.CapMulticast, core.CapCollective,
+			core.CapMultiRecv, core.CapTrigger,
+			core.CapFence, core.CapAVUserID, core.CapPeer, core.CapXPU, core.CapTaggedDirectedRecv,
+			core.CapTaggedMultiRecv, core.CapHMem,
+			core.CapExactDirectedRecv, core.CapRMAPMem, core.CapSourceErr, core.CapLocalComm, core.CapRemoteComm,
+			core.CapSharedAV, core.CapRMAEvent,
 			core.CapSource, core.CapNamedRxCtx, core.CapDirectedRecv:
 			st.Offers(t, c)
 		}

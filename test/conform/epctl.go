@@ -20,7 +20,7 @@ func testControl(t *testing.T, st Stack) {
 	t.Run("caps", func(t *testing.T) { capsRefused(t, st) })
 }
 
-// epStates calls data transfer on an endpoint that is not enabled.
+// epStates makes data transfer calls on an endpoint that is not enabled.
 func epStates(t *testing.T, st Stack) {
 	caps := allCaps(t, st)
 	p := Open(t, st, WithCaps(caps))
@@ -52,7 +52,7 @@ func epStates(t *testing.T, st Stack) {
 	a.BindAll(ep)
 	a.ok("Enable", ep.Enable())
 	if err := ep.Send(b, 0, 0, 1); err == nil {
-		// native queues it; it must not complete with success before there is a connection
+		// Native queues the send. It must not succeed before there is a connection.
 		p.WantNone(a)
 	} else {
 		refuse(t, "send before connect", err, core.ErrOpBadState, core.ErrNotConn, core.ErrAgain)
@@ -61,7 +61,7 @@ func epStates(t *testing.T, st Stack) {
 	p.Forget()
 }
 
-// epMissing enables endpoints that lack what they need.
+// epMissing enables endpoints without objects that they need.
 func epMissing(t *testing.T, st Stack) {
 	p := Open(t, st)
 	a := p.A
@@ -104,13 +104,14 @@ func epMissing(t *testing.T, st Stack) {
 		if err := ep.Enable(); err != nil {
 			refuse(t, "Enable without an event queue", err, core.ErrNoEQ, core.ErrOpBadState)
 		} else {
-			refuse(t, "Connect without an event queue", ep.Connect(p.B.Addr, nil), core.ErrNoEQ, core.ErrOpBadState, core.ErrInval)
+			refuse(t, "Connect without an event queue", ep.Connect(p.B.Addr, nil), core.ErrNoEQ,
+				core.ErrOpBadState, core.ErrInval)
 		}
 		a.ok("Close", ep.Close())
 	}
 }
 
-// epBinds checks refused binds.
+// epBinds checks that wrong binds are refused.
 func epBinds(t *testing.T, st Stack) {
 	p := Open(t, st)
 	a := p.A
@@ -125,13 +126,14 @@ func epBinds(t *testing.T, st Stack) {
 	}
 	if !st.OneDomain { // objects of another domain
 		other := must(t, "OpenEndpoint", func() (*core.Endpoint, error) { return a.Domain.OpenEndpoint(a.Info) })
-		refuse(t, "BindCQ of another domain's queue", other.BindCQ(p.B.TxCQ, core.BindTransmit), core.ErrInval, core.ErrDomain)
+		refuse(t, "BindCQ of another domain's queue",
+			other.BindCQ(p.B.TxCQ, core.BindTransmit), core.ErrInval, core.ErrDomain)
 		a.ok("Close", other.Close())
 	}
 	a.ok("Close", ep.Close())
 }
 
-// epBusy closes objects that others use (FI_EBUSY), then in the right order.
+// epBusy closes objects in use (FI_EBUSY), then in the right order.
 func epBusy(t *testing.T, st Stack) {
 	caps := allCaps(t, st)
 	p := Open(t, st, WithCaps(caps))
@@ -152,7 +154,7 @@ func epBusy(t *testing.T, st Stack) {
 	if a.SRX != nil {
 		busy("shared receive context", a.SRX)
 	}
-	exchange(p, p.A, p.B, msgSends[0], msgRecvs[0], 10, 1) // the refused closes changed nothing
+	exchange(p, p.A, p.B, msgSends[0], msgRecvs[0], 10, 1) // the refused closes have changed nothing
 	if caps&core.CapRMA != 0 && !st.OneDomain {
 		mr := a.Reg(make([]byte, 8), allAccess)
 		a.CloseEP()
@@ -163,7 +165,7 @@ func epBusy(t *testing.T, st Stack) {
 	parentsBusy(t, st)
 }
 
-// parentsBusy opens one object after another: while it is open, its domain and its fabric are in use.
+// parentsBusy opens one object after another. While it is open, its domain and its fabric are in use.
 func parentsBusy(t *testing.T, st Stack) {
 	info := must(t, "GetInfo", func() (*core.Info, error) { return st.info("", st.hints(core.CapMsg)) })
 	f := st.open(t, info)
@@ -176,7 +178,7 @@ func parentsBusy(t *testing.T, st Stack) {
 	object := func(o core.Object, err error) core.Object {
 		t.Helper()
 		if errors.Is(err, core.ErrNoSys) || errors.Is(err, core.ErrOpNotSupp) {
-			return nil // some have no counters, or no wait sets
+			return nil // some providers have no counters, or no wait sets
 		}
 		if err != nil {
 			t.Fatal(err)
@@ -196,7 +198,7 @@ func parentsBusy(t *testing.T, st Stack) {
 		{"wait set", func(*core.Domain) core.Object { return object(f.OpenWait(core.WaitAttr{WaitObj: core.WaitUnspec})) }},
 	} {
 		if c.what == "vector" && st.EPType == core.EPTypeMsg || c.what == "counter" && info.Domain.CntrCnt == 0 {
-			continue // which has none
+			continue // these endpoints have none
 		}
 		d := must(t, "OpenDomain", func() (*core.Domain, error) { return f.OpenDomain(info) })
 		o := c.open(d)
@@ -205,7 +207,7 @@ func parentsBusy(t *testing.T, st Stack) {
 			ok("Close of the domain", d.Close())
 			continue
 		}
-		if c.what != "event queue" && c.what != "wait set" { // which are the fabric's
+		if c.what != "event queue" && c.what != "wait set" { // those belong to the fabric
 			refuse(t, "Close of a domain with a "+c.what, d.Close(), core.ErrBusy)
 			refuse(t, "Close of a fabric with a domain", f.Close(), core.ErrBusy)
 			ok("Close of a "+c.what, o.Close())
@@ -235,16 +237,18 @@ func epOptions(t *testing.T, st Stack) {
 		if n, err := f(); err != nil {
 			refuse(t, "size left", err, core.ErrNoSys, core.ErrOpNotSupp)
 		} else if n <= 0 {
-			t.Errorf("an idle endpoint has room for %d operations", n)
+			t.Errorf("an idle endpoint has room for only %d operations", n)
 		}
 	}
-	if st.EPType == core.EPTypeDgram { // has no options, as native's
+	if st.EPType == core.EPTypeDgram { // DGRAM endpoints have no options, as in native
 		return
 	}
-	// Sizes that can be read must be those of the Info.
+	// Sizes that can be read must equal those of the Info.
 	longest, inject := p.A.Info.EP.MaxMsgSize, p.A.Info.Tx.InjectSize
-	for o, want := range map[core.EPOpt]int{core.OptMaxMsgSize: longest, core.OptMaxTaggedSize: longest, core.OptMaxRMASize: longest, core.OptTxSize: p.A.Info.Tx.Size,
-		core.OptInjectMsgSize: inject, core.OptInjectTaggedSize: inject, core.OptInjectRMASize: inject, core.OptInjectAtomicSize: inject} {
+	for o, want := range map[core.EPOpt]int{core.OptMaxMsgSize: longest, core.OptMaxTaggedSize: longest,
+		core.OptMaxRMASize: longest, core.OptTxSize: p.A.Info.Tx.Size,
+		core.OptInjectMsgSize: inject, core.OptInjectTaggedSize: inject, core.OptInjectRMASize: inject,
+		core.OptInjectAtomicSize: inject} {
 		if n, err := ep.GetOpt(o); err != nil || n != want {
 			t.Errorf("option %d: %d, %v; the Info says %d", o, n, err, want)
 		}
@@ -253,8 +257,9 @@ func epOptions(t *testing.T, st Stack) {
 	if n, err := ep.GetOpt(core.OptMaxAtomicSize); err != nil || n < 8 {
 		t.Errorf("OptMaxAtomicSize: %d, %v", n, err)
 	}
-	// What concerns memory of devices, buffered receives and sockets' buffers is nobody's here.
-	for _, o := range []core.EPOpt{core.OptBufferedMin, core.OptBufferedLimit, core.OptSendBufSize, core.OptRecvBufSize, core.OptHMemP2P, core.OptCUDAAPIPermitted, core.OptSharedMemoryPermitted} {
+	// Options for device memory, buffered receives and socket buffers are not supported by any stack.
+	for _, o := range []core.EPOpt{core.OptBufferedMin, core.OptBufferedLimit, core.OptSendBufSize,
+		core.OptRecvBufSize, core.OptHMemP2P, core.OptCUDAAPIPermitted, core.OptSharedMemoryPermitted} {
 		refuse(t, "getopt", second(ep.GetOpt(o)), core.ErrNoProtoOpt)
 		refuse(t, "setopt", ep.SetOpt(o, 1), core.ErrNoProtoOpt)
 	}

@@ -1,6 +1,6 @@
 package conform
 
-// Event queues by themselves (fi_eq(3)).
+// Event queues without endpoints (fi_eq(3)).
 
 import (
 	"context"
@@ -11,7 +11,7 @@ import (
 	"gofabric/core"
 )
 
-// eqObject checks an event queue by itself: Write, Peek, ErrAgain.
+// eqObject checks an event queue without an endpoint: Write, Peek, ErrAgain.
 func eqObject(t *testing.T, st Stack) {
 	p := Open(t, st)
 	eq := p.A.EQ
@@ -27,7 +27,8 @@ func eqObject(t *testing.T, st Stack) {
 	}
 	for i := range uint64(3) {
 		for _, f := range []core.EQFlags{core.EQPeek, core.EQPeek, 0} {
-			if err := eq.Read(&ev, f); err != nil || ev.Type != core.EventNotify || ev.Data != i || ev.Context != "mine" {
+			if err := eq.Read(&ev, f); err != nil || ev.Type != core.EventNotify ||
+				ev.Data != i || ev.Context != "mine" {
 				t.Fatalf("Read(%#x): %+v, %v; want notification %d", uint64(f), ev, err, i)
 			}
 		}
@@ -41,7 +42,7 @@ func eqObject(t *testing.T, st Stack) {
 	p.A.ok("Close EQ", ro.Close())
 }
 
-// eqWait checks the ways in which a blocking read of events ends, and the descriptor.
+// eqWait checks how a blocking read of events can end, and the descriptor.
 func eqWait(t *testing.T, p *Pair) {
 	t.Helper()
 	eq := must(t, "OpenEQ", func() (*core.EventQueue, error) {

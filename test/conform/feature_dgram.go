@@ -1,6 +1,6 @@
 package conform
 
-// Unreliable datagrams have a suite of their own, of what libfabric defines for them (fi_endpoint(3), FI_EP_DGRAM).
+// Unreliable datagrams have a suite of their own, with what libfabric defines for them (fi_endpoint(3), FI_EP_DGRAM).
 
 import (
 	"net/netip"
@@ -24,7 +24,7 @@ var datagramThemes = []theme{
 	{"objects", testObjects},
 }
 
-// testDgram has datagrams of all calls arrive: on one host, with a receive posted, none is lost.
+// testDgram sends datagrams with all calls. On one host, with a receive posted, none is lost.
 func testDgram(t *testing.T, st Stack) {
 	p := Open(t, st)
 	seed := uint64(1)
@@ -46,7 +46,8 @@ func testDgram(t *testing.T, st Stack) {
 	refuse(t, "a tagged message", p.A.EP.TSend(still, 0, p.A.Peer, 1, 1), core.ErrNoSys, core.ErrOpNotSupp)
 	refuse(t, "a write", p.A.EP.Write(still, 0, p.A.Peer, 0, 1, 1), core.ErrNoSys, core.ErrOpNotSupp)
 	refuse(t, "a read", p.A.EP.Read(make([]byte, 8), 0, p.A.Peer, 0, 1, 1), core.ErrNoSys, core.ErrOpNotSupp)
-	refuse(t, "an atomic", p.A.EP.InjectAtomic(still[:8], p.A.Peer, 0, 1, core.Uint64, core.AtomicSum), core.ErrNoSys, core.ErrOpNotSupp)
+	refuse(t, "an atomic", p.A.EP.InjectAtomic(still[:8], p.A.Peer, 0, 1, core.Uint64, core.AtomicSum),
+		core.ErrNoSys, core.ErrOpNotSupp)
 	refuse(t, "a connect", p.A.EP.Connect(p.B.Addr, nil), core.ErrNoSys, core.ErrOpNotSupp)
 }
 

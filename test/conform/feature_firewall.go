@@ -1,6 +1,6 @@
 package conform
 
-// Peers that nobody can connect to (fi_av(3), FI_FIREWALL_ADDR).
+// Peers that accept no connections (fi_av(3), FI_FIREWALL_ADDR).
 
 import (
 	"testing"
@@ -8,10 +8,11 @@ import (
 	"gofabric/core"
 )
 
-// testFirewall sends to a peer behind a firewall: refused before it has connected by itself, where there are connections, and possible then.
+// testFirewall sends to a peer behind a firewall. Over connections the send is refused until the peer has connected,
+// and then succeeds.
 func testFirewall(t *testing.T, st Stack) {
 	if st.EPType == core.EPTypeMsg {
-		return // who connects is the application's business
+		return // the application decides which endpoint connects
 	}
 	p := Open(t, st, WithoutPeer())
 	fi := make([]core.FIAddr, 1)
@@ -27,7 +28,7 @@ func testFirewall(t *testing.T, st Stack) {
 		exchange(p, p.A, p.B, msgSends[0], msgRecvs[0], 100, 1)
 		p.Retry("send, now that there is a connection", send)
 	} else if !st.Datagrams() {
-		t.Error("a message to a peer behind a firewall, to which there is no connection, was sent")
+		t.Error("a message to a peer behind a firewall was sent without a connection")
 	}
 	p.Want(p.B, 2)
 	p.Want(p.A, 1)

@@ -1,6 +1,6 @@
 package conform
 
-// Every flag that libfabric defines for the msg variants of data calls, one at a time, with the data checked.
+// Every flag that libfabric defines for the msg variants of data calls, one at a time. The data are checked.
 
 import (
 	"slices"
@@ -10,7 +10,8 @@ import (
 )
 
 // Flags of transmits (fi_msg(3), fi_tagged(3), fi_rma(3), fi_atomic(3)).
-var transmitFlags = []core.OpFlags{core.OpCompletion, core.OpMore, core.OpInject, core.OpRemoteCQData, core.OpInjectComplete, core.OpTransmitComplete, core.OpDeliveryComplete, core.OpFence}
+var transmitFlags = []core.OpFlags{core.OpCompletion, core.OpMore, core.OpInject, core.OpRemoteCQData,
+	core.OpInjectComplete, core.OpTransmitComplete, core.OpDeliveryComplete, core.OpFence}
 
 func testMsgFlags(t *testing.T, st Stack) {
 	caps := allCaps(t, st)
@@ -30,7 +31,7 @@ func testMsgFlags(t *testing.T, st Stack) {
 	}
 }
 
-// flags are the flags that the side's capabilities allow.
+// flags returns the flags that the side's capabilities allow.
 func (s *Side) flags() []core.OpFlags {
 	if s.Info.Caps&core.CapFence != 0 {
 		return transmitFlags
@@ -38,7 +39,8 @@ func (s *Side) flags() []core.OpFlags {
 	return slices.DeleteFunc(slices.Clone(transmitFlags), func(f core.OpFlags) bool { return f == core.OpFence })
 }
 
-// finish waits for the end of an operation posted with flags, and sends a message behind one that was to wait for more.
+// finish waits for the end of an operation that was posted with flags. Behind an operation with FI_MORE it sends a
+// message.
 func finish(p *Pair, ctx core.OpContext, flags core.OpFlags) Got {
 	p.T.Helper()
 	if flags&core.OpMore != 0 {
@@ -83,7 +85,7 @@ func flagsOfReceives(p *Pair, caps core.Caps) {
 	}
 }
 
-// flagsOfRMA writes with each flag, and reads what was written.
+// flagsOfRMA writes with each flag, and reads the data back.
 func flagsOfRMA(p *Pair) {
 	const n = 48
 	mem := make([]byte, 256)
@@ -96,14 +98,16 @@ func flagsOfRMA(p *Pair) {
 			p.forData()
 		}
 		p.Retry("writemsg", func() error {
-			return p.A.EP.WriteMsg(&core.RMAArgs{IOV: p.A.tx(local, 2), Addr: p.A.Peer, RMAIOV: p.A.remote(mr.Base()+5, mr.Key(), n, 2), Ctx: 1, Data: p.A.data()}, f)
+			return p.A.EP.WriteMsg(&core.RMAArgs{IOV: p.A.tx(local, 2), Addr: p.A.Peer,
+				RMAIOV: p.A.remote(mr.Base()+5, mr.Key(), n, 2), Ctx: 1, Data: p.A.data()}, f)
 		})
 		if f&core.OpInject != 0 {
 			clear(local)
 		}
 		finish(p, 1, f)
 		if f&core.OpRemoteCQData != 0 {
-			p.WantWhere(p.B, "remote CQ data", func(g *Got) bool { return g.Flags&core.CompRemoteWrite != 0 && g.Data == p.A.data() })
+			p.WantWhere(p.B, "remote CQ data",
+				func(g *Got) bool { return g.Flags&core.CompRemoteWrite != 0 && g.Data == p.A.data() })
 		}
 		if f&(core.OpInject|core.OpRemoteCQData|core.OpInjectComplete|core.OpTransmitComplete) != 0 {
 			if f = 0; p.A.Info.Caps&core.CapFence != 0 {
@@ -112,7 +116,8 @@ func flagsOfRMA(p *Pair) {
 		}
 		read := make([]byte, n)
 		p.Retry("readmsg", func() error {
-			return p.A.EP.ReadMsg(&core.RMAArgs{IOV: p.A.tx(read, 2), Addr: p.A.Peer, RMAIOV: p.A.remote(mr.Base()+5, mr.Key(), n, 2), Ctx: 2}, f)
+			return p.A.EP.ReadMsg(&core.RMAArgs{IOV: p.A.tx(read, 2), Addr: p.A.Peer,
+				RMAIOV: p.A.remote(mr.Base()+5, mr.Key(), n, 2), Ctx: 2}, f)
 		})
 		finish(p, 2, f)
 		CheckPattern(p.T, "what was written with "+transmitFlags[i].String(), read, n, seed)
@@ -128,13 +133,14 @@ func flagsOfAtomics(p *Pair) {
 	one := []byte{1, 0, 0, 0, 1, 0, 0, 0}
 	sum := byte(0)
 	for _, f := range p.A.flags() {
-		m := &core.AtomicArgs{IOV: p.A.tx(one, 1), Addr: p.A.Peer, RMAIOC: []core.RMAIoc{{Addr: mr.Base() + 8, Count: 2, Key: mr.Key()}}, Type: core.Uint32,
+		m := &core.AtomicArgs{IOV: p.A.tx(one, 1), Addr: p.A.Peer,
+			RMAIOC: []core.RMAIoc{{Addr: mr.Base() + 8, Count: 2, Key: mr.Key()}}, Type: core.Uint32,
 			Op: core.AtomicSum, Ctx: 1, Data: p.A.data()}
 		if f == core.OpRemoteCQData {
 			p.forData()
 		}
 		p.Retry("atomicmsg", func() error { return p.A.EP.Atomic(m, f) })
-		if f == core.OpRemoteCQData && p.Stack.Foreign { // native's atomics over rxm bring none
+		if f == core.OpRemoteCQData && p.Stack.Foreign { // native's atomics over rxm carry none
 			if g := p.WantEnd(p.A, 1, Deadline); g.Err != nil {
 				if g.Err.Err != core.ErrOpNotSupp {
 					p.T.Errorf("atomic with remote CQ data: %v; want ErrOpNotSupp", g)
@@ -145,7 +151,8 @@ func flagsOfAtomics(p *Pair) {
 			finish(p, 1, f)
 		}
 		if f&core.OpRemoteCQData != 0 {
-			p.WantWhere(p.B, "remote CQ data", func(g *Got) bool { return g.Flags&core.CompRemoteCQData != 0 && g.Data == p.A.data() })
+			p.WantWhere(p.B, "remote CQ data",
+				func(g *Got) bool { return g.Flags&core.CompRemoteCQData != 0 && g.Data == p.A.data() })
 		}
 		sum++
 		if f&(core.OpInject|core.OpRemoteCQData|core.OpInjectComplete|core.OpTransmitComplete) != 0 {
@@ -172,7 +179,8 @@ func flagsOfAtomics(p *Pair) {
 		}
 		sum++
 	}
-	m := &core.AtomicArgs{IOV: p.A.tx(one, 2), Addr: p.A.Peer, RMAIOC: []core.RMAIoc{{Addr: mr.Base() + 8, Count: 2, Key: mr.Key()}}, Type: core.Uint8,
+	m := &core.AtomicArgs{IOV: p.A.tx(one, 2), Addr: p.A.Peer,
+		RMAIOC: []core.RMAIoc{{Addr: mr.Base() + 8, Count: 2, Key: mr.Key()}}, Type: core.Uint8,
 		Op: core.AtomicSum, Ctx: 4}
 	m.RMAIOC[0].Count = 8
 	p.Retry("atomicv", func() error { return p.A.EP.Atomic(m, 0) })

@@ -1,6 +1,7 @@
 package conform
 
-// Who makes progress, and which threads may call: each combination that libfabric has (fi_domain(3)), with as many threads as it allows.
+// Progress and threading models: each combination that libfabric defines (fi_domain(3)), with as many threads as it
+// allows.
 
 import (
 	"errors"
@@ -16,7 +17,8 @@ import (
 
 func testMatrix(t *testing.T, st Stack) {
 	for _, data := range []core.Progress{core.ProgressManual, core.ProgressAuto} {
-		for _, th := range []core.Threading{core.ThreadSafe, core.ThreadFID, core.ThreadEndpoint, core.ThreadCompletion, core.ThreadDomain} {
+		for _, th := range []core.Threading{core.ThreadSafe, core.ThreadFID, core.ThreadEndpoint,
+			core.ThreadCompletion, core.ThreadDomain} {
 			t.Run(fmt.Sprintf("progress%d-threading%d", data, th), func(t *testing.T) {
 				control := data
 				if th == core.ThreadDomain && data == core.ProgressManual {
@@ -45,7 +47,7 @@ func matrixCell(t *testing.T, st Stack, data, control core.Progress, th core.Thr
 	exchange(p, p.A, p.B, msgSends[0], msgRecvs[0], 1000, 1)
 	p.A.Asleep, p.B.Asleep = true, true
 	var wg sync.WaitGroup
-	var busy atomic.Int32 // threads that are not done
+	var busy atomic.Int32 // threads that have not finished
 	fail := make(chan error, 16)
 	for _, s := range []*Side{p.A, p.B} {
 		d := &driver{s: s, end: time.Now().Add(2 * Deadline), busy: &busy}
@@ -65,8 +67,9 @@ func matrixCell(t *testing.T, st Stack, data, control core.Progress, th core.Thr
 	exchange(p, p.B, p.A, msgSends[0], msgRecvs[0], 1000, 2)
 }
 
-// offers reports whether a combination is one that the stack says it offers to who does not ask: a caller may take on more duties than that, not fewer
-// (fi_domain(3)). The models FI_THREAD_FID and FI_THREAD_ENDPOINT, which version 2.0 of the API retired, nobody offers.
+// offers reports whether the stack must offer a combination. A caller may take on more duties than the stack's default
+// requires, but not fewer (fi_domain(3)). No stack offers FI_THREAD_FID and FI_THREAD_ENDPOINT, which version 2.0 of
+// the API retired.
 func offers(t *testing.T, st Stack, data, control core.Progress, th core.Threading) bool {
 	own := must(t, "GetInfo", func() (*core.Info, error) { return st.info("", st.hints(core.CapMsg)) }).Domain
 	threads := []core.Threading{core.ThreadSafe, core.ThreadCompletion, core.ThreadDomain}
@@ -93,15 +96,17 @@ type step func() (done bool, err error)
 // threads divides the work among the threads that th allows.
 func (d *driver) threads(th core.Threading) [][]step {
 	switch th {
-	case core.ThreadDomain, core.ThreadCompletion: // one for all that share a domain; the queues are shared by no other endpoint
+	// One thread for all that share a domain. No other endpoint shares the queues.
+	case core.ThreadDomain, core.ThreadCompletion:
 		return [][]step{{d.post, d.readTx, d.readRx}}
-	case core.ThreadEndpoint: // one at the endpoint; a queue has its own
+	case core.ThreadEndpoint: // one for the endpoint; a queue has its own
 		return [][]step{{d.post, d.readTx}, {d.readRx}}
 	}
 	return [][]step{{d.post}, {d.readTx}, {d.readRx}}
 }
 
-// run repeats steps until each says that it is done, and on until the steps of all threads are: with ProgressManual the other side may still need this one's.
+// run repeats steps until each reports that it has finished, and then until all other threads have: with
+// ProgressManual the other side may still need this side's progress.
 func (d *driver) run(steps ...step) error {
 	ready := false
 	for {
@@ -121,7 +126,8 @@ func (d *driver) run(steps ...step) error {
 			return nil
 		}
 		if time.Now().After(d.end) {
-			return fmt.Errorf("%s: posted %d, sent %d, received %d of %d in time", d.s.Name, d.posted, d.sent, d.received, matrixOps)
+			return fmt.Errorf("%s: posted %d, sent %d, received %d of %d within the time limit", d.s.Name,
+				d.posted, d.sent, d.received, matrixOps)
 		}
 		time.Sleep(10 * time.Microsecond)
 	}

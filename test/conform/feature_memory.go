@@ -1,6 +1,6 @@
 package conform
 
-// Vectors, sets and memory regions: flags and calls that other themes do not have.
+// Vectors, sets and memory regions: flags and calls that other themes do not use.
 
 import (
 	"errors"
@@ -11,7 +11,7 @@ import (
 	"gofabric/core"
 )
 
-// freePort is a port of node that was free a moment ago.
+// freePort returns a port of node that was free a moment ago.
 func freePort(t *testing.T, node string) netip.AddrPort {
 	t.Helper()
 	l, err := net.Listen("tcp", net.JoinHostPort(node, "0"))
@@ -37,10 +37,12 @@ func vectorFlags(t *testing.T, st Stack) {
 			}
 		}
 		fi := make([]core.FIAddr, 2)
-		if n, err := av.Insert([]core.Addr{{}, p.B.Addr}, fi, core.InsertSyncErr); n != 1 || err == nil || fi[0] != core.AddrNotAvail {
+		if n, err := av.Insert([]core.Addr{{}, p.B.Addr}, fi, core.InsertSyncErr); n != 1 ||
+			err == nil || fi[0] != core.AddrNotAvail {
 			t.Errorf("insertion of nonsense with FI_SYNC_ERR: %d, %v, %v", n, err, fi)
 		}
-		for _, f := range []core.AVSetFlags{core.AVSetBarrier, core.AVSetBroadcast, core.AVSetAllToAll, core.AVSetAllReduce, core.AVSetAllGather, core.AVSetReduceScatter,
+		for _, f := range []core.AVSetFlags{core.AVSetBarrier, core.AVSetBroadcast, core.AVSetAllToAll,
+			core.AVSetAllReduce, core.AVSetAllGather, core.AVSetReduceScatter,
 			core.AVSetReduce, core.AVSetScatter, core.AVSetGather} {
 			s := must(t, "OpenSet", func() (*core.AVSet, error) { return av.OpenSet(core.AVSetAttr{Flags: core.AVSetUniverse | f}) })
 			if len(s.Members()) == 0 {
@@ -52,7 +54,7 @@ func vectorFlags(t *testing.T, st Stack) {
 	}
 }
 
-// regions registers memory in pieces, for collectives, and for one endpoint.
+// regions registers memory in two pieces, for collectives, and for one endpoint.
 func regions(t *testing.T, st Stack) {
 	if !st.need(t, core.CapRMA) {
 		return
@@ -75,7 +77,7 @@ func regions(t *testing.T, st Stack) {
 	regionOfEndpoint(t, p.A)
 }
 
-// regionOfEndpoint registers in a domain where regions belong to endpoints (FI_MR_ENDPOINT).
+// regionOfEndpoint registers memory in a domain whose regions belong to endpoints (FI_MR_ENDPOINT).
 func regionOfEndpoint(t *testing.T, s *Side) {
 	info := s.Info.Dup()
 	info.Domain.MRMode |= core.MRModeEndpoint
@@ -92,7 +94,7 @@ func regionOfEndpoint(t *testing.T, s *Side) {
 	s.ok("Close domain", d.Close())
 }
 
-// queryAtomic asks the domain what the calls of endpoints say.
+// queryAtomic compares the domain's answers with those of endpoints' calls.
 func queryAtomic(t *testing.T, st Stack) {
 	if !st.need(t, core.CapAtomic) {
 		return
@@ -102,11 +104,12 @@ func queryAtomic(t *testing.T, st Stack) {
 		flags core.AtomicFlags
 		op    core.AtomicOp
 		valid func(core.Datatype, core.AtomicOp) (int, error)
-	}{{0, core.AtomicSum, p.A.EP.AtomicValid}, {core.AtomicFetch, core.AtomicSum, p.A.EP.FetchAtomicValid}, {core.AtomicCompare, core.AtomicCSwap, p.A.EP.CompareAtomicValid}} {
+	}{{0, core.AtomicSum, p.A.EP.AtomicValid}, {core.AtomicFetch, core.AtomicSum, p.A.EP.FetchAtomicValid},
+		{core.AtomicCompare, core.AtomicCSwap, p.A.EP.CompareAtomicValid}} {
 		a, err := p.A.Domain.QueryAtomic(core.Uint32, k.op, k.flags)
 		n, err2 := k.valid(core.Uint32, k.op)
 		if err != nil || err2 != nil || a.Size != 4 || a.Count != n {
-			t.Errorf("flags %#x: the domain says %+v, %v; the endpoint %d, %v", uint64(k.flags), a, err, n, err2)
+			t.Errorf("flags %#x: the domain returns %+v, %v; the endpoint %d, %v", uint64(k.flags), a, err, n, err2)
 		}
 	}
 }

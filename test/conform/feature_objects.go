@@ -1,6 +1,6 @@
 package conform
 
-// Small calls that no other theme has: of queues, vectors, regions and the library, on every kind of stack.
+// Calls that no other theme makes: of queues, vectors, regions and the library, on every kind of stack.
 
 import (
 	"context"
@@ -30,7 +30,7 @@ func testObjects(t *testing.T, st Stack) {
 	}
 }
 
-// library checks what belongs to no object.
+// library checks calls that belong to no object.
 func library(t *testing.T, st Stack) {
 	hints := st.hints(core.CapMsg)
 	st.proves("fi_allocinfo")
@@ -42,7 +42,8 @@ func library(t *testing.T, st Stack) {
 	} else {
 		st.proves("fi_dupinfo")
 	}
-	if text := info.String(); !strings.Contains(text, "prov_name: "+info.Fabric.ProvName) || !strings.Contains(text, "FI_MSG") {
+	if text := info.String(); !strings.Contains(text, "prov_name: "+info.Fabric.ProvName) ||
+		!strings.Contains(text, "FI_MSG") {
 		t.Errorf("the text of an Info has neither provider nor capabilities:\n%s", text)
 	} else if texts(t) {
 		st.proves("fi_tostr")
@@ -80,9 +81,12 @@ func library(t *testing.T, st Stack) {
 func texts(t *testing.T) bool {
 	ok := true
 	for want, v := range map[string]fmt.Stringer{
-		"FI_EP_RDM": core.EPTypeRDM, "FI_SOCKADDR_IN": core.FormatSockaddrIn, "FI_THREAD_DOMAIN": core.ThreadDomain, "FI_PROGRESS_AUTO": core.ProgressAuto,
-		"FI_PROTO_XNET": core.ProtoXNET, "FI_AV_TABLE": core.AVTable, "FI_DOUBLE": core.Double, "FI_CSWAP": core.AtomicCSwap,
-		"FI_CONNREQ": core.EventConnReq, "FI_CQ_FORMAT_TAGGED": core.CQFormatTagged, "FI_WAIT_FD": core.WaitFD, "FI_ORDER_SAS": core.OrderSAS,
+		"FI_EP_RDM": core.EPTypeRDM, "FI_SOCKADDR_IN": core.FormatSockaddrIn, "FI_THREAD_DOMAIN": core.ThreadDomain,
+		"FI_PROGRESS_AUTO": core.ProgressAuto,
+		"FI_PROTO_XNET":    core.ProtoXNET, "FI_AV_TABLE": core.AVTable,
+		"FI_DOUBLE": core.Double, "FI_CSWAP": core.AtomicCSwap,
+		"FI_CONNREQ": core.EventConnReq, "FI_CQ_FORMAT_TAGGED": core.CQFormatTagged,
+		"FI_WAIT_FD": core.WaitFD, "FI_ORDER_SAS": core.OrderSAS,
 		"FI_CONTEXT": core.ModeContext, "FI_MR_LOCAL": core.MRModeLocal, "Unknown": core.EPType(99),
 	} {
 		if got := v.String(); got != want {
@@ -102,7 +106,7 @@ func infoFlags(t *testing.T, st Stack) {
 		}
 	}
 	if _, err := st.GetInfo("localhost", "7000", core.InfoNumericHost, st.hints(core.CapMsg)); err == nil {
-		t.Error("GetInfo took a name for a number")
+		t.Error("GetInfo accepted a name as a number")
 	}
 	h := core.NewHints()
 	h.Fabric.ProvName = st.Provider
@@ -112,20 +116,21 @@ func infoFlags(t *testing.T, st Stack) {
 	}
 }
 
-// everyOption reads and sets all options; those that endpoints do not have are refused with ErrNoProtoOpt.
+// everyOption reads and sets all options. Options that endpoints do not have are refused with ErrNoProtoOpt.
 func everyOption(t *testing.T, st Stack) {
 	p := Open(t, st)
 	for opt := core.OptMinMultiRecv; opt <= core.OptFirewallAddr; opt++ {
 		v, err := p.A.EP.GetOpt(opt)
 		if err != nil {
-			refuse(t, "GetOpt of an option that is not there", err, core.ErrNoProtoOpt)
-			refuse(t, "SetOpt of an option that is not there", p.A.EP.SetOpt(opt, 1), core.ErrNoProtoOpt)
+			refuse(t, "GetOpt of an option that does not exist", err, core.ErrNoProtoOpt)
+			refuse(t, "SetOpt of an option that does not exist", p.A.EP.SetOpt(opt, 1), core.ErrNoProtoOpt)
 			continue
 		}
 		if v < 0 {
 			t.Errorf("option %d is %d", opt, v)
 		}
-		if err := p.A.EP.SetOpt(opt, v); err != nil && !oneOf(err, core.ErrNoProtoOpt, core.ErrOpNotSupp, core.ErrInval) {
+		if err := p.A.EP.SetOpt(opt, v); err != nil &&
+			!oneOf(err, core.ErrNoProtoOpt, core.ErrOpNotSupp, core.ErrInval) {
 			t.Errorf("SetOpt of option %d: %v", opt, err)
 		}
 	}
@@ -163,7 +168,7 @@ func setName(t *testing.T, st Stack) {
 	}
 }
 
-// eventQueues writes, peeks and waits.
+// eventQueues writes, peeks at and waits for events.
 func eventQueues(t *testing.T, st Stack) {
 	p := Open(t, st)
 	for _, w := range []core.WaitObj{core.WaitUnspec, core.WaitFD, core.WaitMutexCond, core.WaitYield} {
@@ -183,7 +188,7 @@ func eventQueues(t *testing.T, st Stack) {
 			t.Errorf("ReadErr of nothing: %v", err)
 		}
 		if s := eq.StrError(int(core.ErrConnRefused)); s == "" {
-			t.Error("StrError says nothing")
+			t.Error("StrError is empty")
 		}
 		p.A.ok("Close EQ", eq.Close())
 	}
@@ -194,7 +199,7 @@ func eventQueues(t *testing.T, st Stack) {
 	p.A.ok("Close EQ", eq.Close())
 }
 
-// waitObjects waits with the kinds of wait object that other themes do not have.
+// waitObjects waits with kinds of wait objects that other themes do not use.
 func waitObjects(t *testing.T, st Stack) {
 	p := Open(t, st, WithCQ(core.CQAttr{Format: core.CQFormatTagged, WaitObj: core.WaitPollFD}))
 	buf := make([]byte, 8)

@@ -1,6 +1,6 @@
 package conform
 
-// Fences (fi_endpoint(3), FI_FENCE): an operation that waits for all before it.
+// Fences (fi_endpoint(3), FI_FENCE). A fenced operation waits for all operations before it.
 
 import (
 	"bytes"
@@ -9,7 +9,8 @@ import (
 	"gofabric/core"
 )
 
-// testFence has remote memory read and then overwritten: the fenced write must not overtake the reads, whose order with writes behind them is otherwise open.
+// testFence reads remote memory and then overwrites it. The fenced write must not overtake the reads. Without a fence
+// the order would be undefined.
 func testFence(t *testing.T, st Stack) {
 	if !st.need(t, core.CapRMA|core.CapFence) {
 		return
@@ -21,8 +22,8 @@ func testFence(t *testing.T, st Stack) {
 	defer func() { p.B.ok("Close MR", mr.Close()) }()
 	for round := range uint64(5) {
 		old, next := Pattern(size, round+1), Pattern(size, round+2)
-		// The receive is posted first: for the race detector, which sees no causality through a socket, this call also orders the look at mem in the
-		// round before with the write into it in this one.
+		// The receive is posted first. The race detector sees no order through a socket, so this call also orders the
+		// reads of mem in the round before with the write in this one.
 		buf := make([]byte, 8)
 		p.Retry("recv", func() error { return p.B.Rx().Recv(buf, 0, core.AddrUnspec, 30) })
 		var got [4][]byte
@@ -34,22 +35,25 @@ func testFence(t *testing.T, st Stack) {
 		}
 		p.Retry("fenced write", func() error {
 			return p.A.EP.WriteMsg(&core.RMAArgs{IOV: [][]byte{next}, Addr: p.A.Peer, Ctx: 20,
-				RMAIOV: []core.RMAIov{{Addr: mr.Base(), Len: size, Key: mr.Key()}}}, core.OpFence|core.OpDeliveryComplete|core.OpCompletion)
+				RMAIOV: []core.RMAIov{{Addr: mr.Base(), Len: size, Key: mr.Key()}}},
+				core.OpFence|core.OpDeliveryComplete|core.OpCompletion)
 		})
 		p.Retry("fenced send", func() error {
-			return p.A.EP.SendMsg(&core.MsgArgs{IOV: [][]byte{Pattern(8, round)}, Addr: p.A.Peer, Ctx: 21}, core.OpFence|core.OpCompletion)
+			return p.A.EP.SendMsg(&core.MsgArgs{IOV: [][]byte{Pattern(8, round)}, Addr: p.A.Peer, Ctx: 21},
+				core.OpFence|core.OpCompletion)
 		})
 		for i := range got {
 			p.Want(p.A, core.OpContext(10+i))
 			if !bytes.Equal(got[i], old) {
-				t.Fatalf("round %d: read %d saw what was written behind the fence", round, i)
+				t.Fatalf("round %d: read %d returned data that was written behind the fence", round, i)
 			}
 		}
 		p.Want(p.A, 20)
 		p.Want(p.A, 21)
 		p.Want(p.B, 30)
 		if !bytes.Equal(mem, next) {
-			t.Fatalf("round %d: a message behind a fence came before what was written in front of it", round)
+			t.Fatalf("round %d: a message behind a fence arrived before the data that was written before the fence",
+				round)
 		}
 	}
 }

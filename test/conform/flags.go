@@ -1,6 +1,7 @@
 package conform
 
-// The flags of the msg calls (fi_msg(3), fi_rma(3), fi_atomic(3)) on transmits of every kind: FI_MORE, FI_COMPLETION, FI_INJECT; and fi_cancel(3) of them.
+// The flags of the msg calls (fi_msg(3), fi_rma(3), fi_atomic(3)) on transmits of every kind: FI_MORE, FI_COMPLETION,
+// FI_INJECT. Also fi_cancel(3) of transmits.
 
 import (
 	"fmt"
@@ -17,22 +18,23 @@ func testFlags(t *testing.T, st Stack) {
 	t.Run("peekcounts", func(t *testing.T) { peekCounts(t, st) })
 }
 
-// txKind is a kind of transmit call. What it brings to the target is there when it has completed with OpDeliveryComplete, or another one behind it has.
+// txKind is a kind of transmit call. Its data are at the target when it has completed with OpDeliveryComplete, or when
+// a later operation with it has.
 type txKind struct {
 	name string
-	dir  core.BindFlags // of its counter
+	dir  core.BindFlags // the direction that its counter counts
 	post func(f *flagged, buf []byte, ctx core.OpContext, flags core.OpFlags) error
 }
 
-// flagged is a pair with memory at B that calls of every kind can be aimed at, and what B receives.
+// flagged is a pair with memory at B for calls of every kind, and the buffers of B's receives.
 type flagged struct {
 	*Pair
 	t     *testing.T
 	kinds []txKind
-	mem   []byte // of B: written to and read
+	mem   []byte // of B: target of writes and reads
 	mr    *core.MemoryRegion
-	got   []byte // what B receives
-	res   []byte // results of reading atomics
+	got   []byte // B receives into it
+	res   []byte // results of fetching atomics
 	cmp   []byte
 }
 
@@ -43,7 +45,8 @@ func openFlagged(t *testing.T, st Stack, opts ...Option) *flagged {
 			caps |= c
 		}
 	}
-	f := &flagged{Pair: Open(t, st, append(opts, WithCaps(caps))...), t: t, mem: make([]byte, 4096), got: make([]byte, 4096), res: make([]byte, 64), cmp: make([]byte, 64)}
+	f := &flagged{Pair: Open(t, st, append(opts, WithCaps(caps))...), t: t, mem: make([]byte, 4096),
+		got: make([]byte, 4096), res: make([]byte, 64), cmp: make([]byte, 64)}
 	for _, k := range txKinds {
 		if caps&k.cap != 0 {
 			f.kinds = append(f.kinds, k.txKind)
@@ -57,48 +60,59 @@ func openFlagged(t *testing.T, st Stack, opts ...Option) *flagged {
 }
 
 func (f *flagged) rma(buf []byte, ctx core.OpContext) *core.RMAArgs {
-	return &core.RMAArgs{IOV: [][]byte{buf}, Addr: f.A.Peer, RMAIOV: riov(f.mr.Base(), f.mr.Key(), len(buf), 1), Ctx: ctx}
+	return &core.RMAArgs{IOV: [][]byte{buf}, Addr: f.A.Peer,
+		RMAIOV: riov(f.mr.Base(), f.mr.Key(), len(buf), 1), Ctx: ctx}
 }
 
 func (f *flagged) atomic(buf []byte, ctx core.OpContext, op core.AtomicOp) *core.AtomicArgs {
-	return &core.AtomicArgs{IOV: [][]byte{buf}, Addr: f.A.Peer, RMAIOC: []core.RMAIoc{{Addr: f.mr.Base(), Count: len(buf), Key: f.mr.Key()}}, Type: core.Uint8, Op: op, Ctx: ctx}
+	return &core.AtomicArgs{IOV: [][]byte{buf}, Addr: f.A.Peer,
+		RMAIOC: []core.RMAIoc{{Addr: f.mr.Base(), Count: len(buf), Key: f.mr.Key()}},
+		Type:   core.Uint8, Op: op, Ctx: ctx}
 }
 
 var txKinds = []struct {
 	cap core.Caps
 	txKind
 }{
-	{core.CapMsg, txKind{"send", core.BindSend, func(f *flagged, buf []byte, ctx core.OpContext, flags core.OpFlags) error {
-		return f.A.EP.SendMsg(&core.MsgArgs{IOV: [][]byte{buf}, Addr: f.A.Peer, Ctx: ctx}, flags)
-	}}},
-	{core.CapTagged, txKind{"tsend", core.BindSend, func(f *flagged, buf []byte, ctx core.OpContext, flags core.OpFlags) error {
-		return f.A.EP.TSendMsg(&core.TaggedArgs{IOV: [][]byte{buf}, Addr: f.A.Peer, Tag: 5, Ctx: ctx}, flags)
-	}}},
-	{core.CapRMA, txKind{"write", core.BindWrite, func(f *flagged, buf []byte, ctx core.OpContext, flags core.OpFlags) error {
-		return f.A.EP.WriteMsg(f.rma(buf, ctx), flags)
-	}}},
-	{core.CapAtomic, txKind{"atomic", core.BindWrite, func(f *flagged, buf []byte, ctx core.OpContext, flags core.OpFlags) error {
-		return f.A.EP.Atomic(f.atomic(buf, ctx, core.AtomicWrite), flags)
-	}}},
-	{core.CapAtomic, txKind{"fetch", core.BindRead, func(f *flagged, buf []byte, ctx core.OpContext, flags core.OpFlags) error {
-		return f.A.EP.FetchAtomic(f.atomic(buf, ctx, core.AtomicWrite), [][]byte{f.res[:len(buf)]}, nil, flags)
-	}}},
-	{core.CapAtomic, txKind{"compare", core.BindRead, func(f *flagged, buf []byte, ctx core.OpContext, flags core.OpFlags) error {
-		for i := range f.cmp {
-			f.cmp[i] = 255 // all bits
-		}
-		err := f.A.EP.CompareAtomic(f.atomic(buf, ctx, core.AtomicMSwap), [][]byte{f.cmp[:len(buf)]}, nil, [][]byte{f.res[:len(buf)]}, nil, flags)
-		if flags&core.OpInject != 0 {
-			clear(f.cmp)
-		}
-		return err
-	}}},
-	{core.CapRMA, txKind{"read", core.BindRead, func(f *flagged, buf []byte, ctx core.OpContext, flags core.OpFlags) error {
-		return f.A.EP.ReadMsg(f.rma(buf, ctx), flags)
-	}}},
+	{core.CapMsg, txKind{"send", core.BindSend,
+		func(f *flagged, buf []byte, ctx core.OpContext, flags core.OpFlags) error {
+			return f.A.EP.SendMsg(&core.MsgArgs{IOV: [][]byte{buf}, Addr: f.A.Peer, Ctx: ctx}, flags)
+		}}},
+	{core.CapTagged, txKind{"tsend", core.BindSend,
+		func(f *flagged, buf []byte, ctx core.OpContext, flags core.OpFlags) error {
+			return f.A.EP.TSendMsg(&core.TaggedArgs{IOV: [][]byte{buf}, Addr: f.A.Peer, Tag: 5, Ctx: ctx}, flags)
+		}}},
+	{core.CapRMA, txKind{"write", core.BindWrite,
+		func(f *flagged, buf []byte, ctx core.OpContext, flags core.OpFlags) error {
+			return f.A.EP.WriteMsg(f.rma(buf, ctx), flags)
+		}}},
+	{core.CapAtomic, txKind{"atomic", core.BindWrite,
+		func(f *flagged, buf []byte, ctx core.OpContext, flags core.OpFlags) error {
+			return f.A.EP.Atomic(f.atomic(buf, ctx, core.AtomicWrite), flags)
+		}}},
+	{core.CapAtomic, txKind{"fetch", core.BindRead,
+		func(f *flagged, buf []byte, ctx core.OpContext, flags core.OpFlags) error {
+			return f.A.EP.FetchAtomic(f.atomic(buf, ctx, core.AtomicWrite), [][]byte{f.res[:len(buf)]}, nil, flags)
+		}}},
+	{core.CapAtomic, txKind{"compare", core.BindRead,
+		func(f *flagged, buf []byte, ctx core.OpContext, flags core.OpFlags) error {
+			for i := range f.cmp {
+				f.cmp[i] = 255 // all bits
+			}
+			err := f.A.EP.CompareAtomic(f.atomic(buf, ctx, core.AtomicMSwap), [][]byte{f.cmp[:len(buf)]}, nil,
+				[][]byte{f.res[:len(buf)]}, nil, flags)
+			if flags&core.OpInject != 0 {
+				clear(f.cmp)
+			}
+			return err
+		}}},
+	{core.CapRMA, txKind{"read", core.BindRead,
+		func(f *flagged, buf []byte, ctx core.OpContext, flags core.OpFlags) error {
+			return f.A.EP.ReadMsg(f.rma(buf, ctx), flags)
+		}}},
 }
 
-// expect has B ready for one call of the kind, whose receive, if there is one, reports with ctx.
+// expect prepares B for one call of the kind. A receive, if there is one, has the context ctx.
 func (f *flagged) expect(k txKind, ctx core.OpContext) {
 	f.t.Helper()
 	switch k.name {
@@ -109,7 +123,7 @@ func (f *flagged) expect(k txKind, ctx core.OpContext) {
 	}
 }
 
-// arrived checks that n bytes of Pattern seed are where a call of the kind brings them, after it.
+// arrived checks that n bytes of Pattern seed have arrived where a call of the kind puts them.
 func (f *flagged) arrived(k txKind, ctx core.OpContext, n int, seed uint64) {
 	f.t.Helper()
 	switch k.name {
@@ -123,7 +137,8 @@ func (f *flagged) arrived(k txKind, ctx core.OpContext, n int, seed uint64) {
 	}
 }
 
-// flagMore posts chains with FI_MORE. It is a hint: a chain that is never ended goes out with the next look at the queue.
+// flagMore posts chains with FI_MORE. The flag is a hint: a chain without an end is transmitted by the next read of
+// the queue.
 func flagMore(t *testing.T, st Stack) {
 	f := openFlagged(t, st)
 	for _, k := range f.kinds {
@@ -154,21 +169,23 @@ func flagMore(t *testing.T, st Stack) {
 	}
 }
 
-// flagSelective checks that calls without FI_COMPLETION only count, on an endpoint with selective completion.
+// flagSelective checks that calls without FI_COMPLETION are only counted, on an endpoint with selective completion.
 func flagSelective(t *testing.T, st Stack) {
 	var a counters
-	f := openFlagged(t, st, WithSelective(), WithHints(func(h *core.Info) { h.Tx.OpFlags, h.Rx.OpFlags = 0, core.OpCompletion }), WithBefore(func(s *Side) {
-		if s.Name == "A" {
-			a = counters{}
-			for _, d := range counterDirs[:4] {
-				a[d] = must(t, "OpenCounter", func() (*core.Counter, error) { return s.Domain.OpenCounter(core.CntrAttr{WaitObj: core.WaitUnspec}) })
-				s.ok("BindCounter", s.EP.BindCounter(a[d], d))
+	f := openFlagged(t, st, WithSelective(),
+		WithHints(func(h *core.Info) { h.Tx.OpFlags, h.Rx.OpFlags = 0, core.OpCompletion }), WithBefore(func(s *Side) {
+			if s.Name == "A" {
+				a = counters{}
+				for _, d := range counterDirs[:4] {
+					a[d] = must(t, "OpenCounter", func() (*core.Counter, error) { return s.Domain.OpenCounter(core.CntrAttr{WaitObj: core.WaitUnspec}) })
+					s.ok("BindCounter", s.EP.BindCounter(a[d], d))
+				}
 			}
-		}
-	}))
+		}))
 	sum := map[core.BindFlags]uint64{}
 	for i, k := range f.kinds {
-		for j, flags := range []core.OpFlags{0, core.OpCompletion, core.OpMore, core.OpDeliveryComplete, core.OpInject, core.OpInject | core.OpCompletion} {
+		for j, flags := range []core.OpFlags{0, core.OpCompletion, core.OpMore, core.OpDeliveryComplete,
+			core.OpInject, core.OpInject | core.OpCompletion} {
 			ctx := core.OpContext(10*i + j)
 			f.expect(k, 1000+ctx)
 			f.Retry(k.name, func() error { return k.post(f, Pattern(16, uint64(ctx)), ctx, flags) })
@@ -194,7 +211,8 @@ func flagSelective(t *testing.T, st Stack) {
 	a.close(f.A)
 }
 
-// flagInject overwrites the buffers of calls with FI_INJECT at once: also of those that have to wait behind a fence. A buffer that is too long is refused.
+// flagInject overwrites the buffers of calls with FI_INJECT at once, even of calls that wait behind a fence. A buffer
+// that is too long is refused.
 func flagInject(t *testing.T, st Stack) {
 	f := openFlagged(t, st)
 	fence := f.A.Info.Caps&core.CapFence != 0 && f.mr != nil
@@ -229,7 +247,7 @@ func flagInject(t *testing.T, st Stack) {
 			continue
 		}
 		err := f.TryPost(func() error { return k.post(f, long, ctx+20, core.OpInject|core.OpCompletion) })
-		if k.name == "read" { // there is nothing to inject
+		if k.name == "read" { // a read has nothing to inject
 			f.A.ok("read with Inject", err)
 			f.Want(f.A, ctx+20)
 			continue
@@ -238,24 +256,26 @@ func flagInject(t *testing.T, st Stack) {
 	}
 }
 
-// flagCancel has calls of every kind wait behind a fence, behind a message that nobody receives, and cancels them.
+// flagCancel has calls of every kind wait behind a fence and an unreceived message, and cancels them.
 func flagCancel(t *testing.T, st Stack) {
 	f := openFlagged(t, st)
 	for _, s := range []*Side{f.A, f.B} {
-		refuse(t, "Cancel of nothing", s.EP.Cancel(77), core.ErrNoEnt)
+		refuse(t, "Cancel of an unknown context", s.EP.Cancel(77), core.ErrNoEnt)
 	}
 	if st.Foreign || f.A.Info.Caps&core.CapFence == 0 || !offersLevel(t, st, core.OpMatchComplete) {
-		return // nothing holds them for long
+		return // these calls complete soon
 	}
 	was := fmt.Sprint(f.mem)
 	f.Retry("sendmsg", func() error {
-		return f.A.EP.SendMsg(&core.MsgArgs{IOV: [][]byte{still[:8]}, Addr: f.A.Peer, Ctx: 1}, core.OpMatchComplete|core.OpCompletion)
+		return f.A.EP.SendMsg(&core.MsgArgs{IOV: [][]byte{still[:8]}, Addr: f.A.Peer, Ctx: 1},
+			core.OpMatchComplete|core.OpCompletion)
 	})
 	for round := range core.OpContext(2) {
 		for i, k := range f.kinds {
 			buf := Pattern(40, 3)
 			f.Retry(k.name, func() error {
-				return k.post(f, buf, 10+core.OpContext(i), core.OpFence|core.OpCompletion|core.OpFlags(round)*core.OpInject)
+				return k.post(f, buf, 10+core.OpContext(i),
+					core.OpFence|core.OpCompletion|core.OpFlags(round)*core.OpInject)
 			})
 		}
 		f.quiet("behind a fence")
@@ -276,11 +296,11 @@ func flagCancel(t *testing.T, st Stack) {
 		settle(f.Pair, f.mr)
 	}
 	if fmt.Sprint(f.mem) != was {
-		t.Error("what was canceled was written")
+		t.Error("a canceled operation has written")
 	}
 }
 
-// peekCounts checks that counters count what is received, not what is looked for (FI_PEEK).
+// peekCounts checks that counters count receives, but not peeks (FI_PEEK).
 func peekCounts(t *testing.T, st Stack) {
 	if !st.need(t, core.CapTagged) {
 		return
@@ -288,11 +308,12 @@ func peekCounts(t *testing.T, st Stack) {
 	var c *core.Counter
 	p := Open(t, st, WithCaps(core.CapTagged), WithBefore(func(s *Side) {
 		if s.Name == "B" {
-			c = must(t, "OpenCounter", func() (*core.Counter, error) { return s.Domain.OpenCounter(core.CntrAttr{WaitObj: core.WaitUnspec}) })
+			c = must(t, "OpenCounter",
+				func() (*core.Counter, error) { return s.Domain.OpenCounter(core.CntrAttr{WaitObj: core.WaitUnspec}) })
 			s.ok("BindCounter", s.EP.BindCounter(c, core.BindRecv))
 		}
 	}))
-	arrive(p, 100, 5, 6, 7) // itself one receive
+	arrive(p, 100, 5, 6, 7) // contains one receive
 	p.wantSends(3)
 	for i, o := range []struct {
 		tag   uint64
@@ -310,7 +331,8 @@ func peekCounts(t *testing.T, st Stack) {
 	p.Retry("trecv", func() error { return p.B.Rx().TRecv(buf, 0, core.AddrUnspec, 5, 0, 30) })
 	p.Want(p.B, 30)
 	p.Retry("claim", func() error {
-		return p.B.Rx().TRecvMsg(&core.TaggedArgs{IOV: [][]byte{buf}, Addr: core.AddrUnspec, Tag: 7, Ctx: 12}, core.OpClaim)
+		return p.B.Rx().TRecvMsg(&core.TaggedArgs{IOV: [][]byte{buf}, Addr: core.AddrUnspec, Tag: 7, Ctx: 12},
+			core.OpClaim)
 	})
 	p.Want(p.B, 12)
 	if c.Value() != 3 || c.ErrValue() != 0 {

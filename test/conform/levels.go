@@ -23,7 +23,8 @@ func testLevels(t *testing.T, st Stack) {
 	t.Run("commit", func(t *testing.T) { commitComplete(t, st) })
 }
 
-// offersLevel reports whether the stack takes a completion level for a default of its transmits, as all take it that can serve it.
+// offersLevel reports whether the stack accepts a completion level as a default of its transmits. All stacks that
+// support a level do.
 func offersLevel(t *testing.T, st Stack, level core.OpFlags) bool {
 	h := st.hints(core.CapMsg)
 	h.Tx.OpFlags = level
@@ -34,7 +35,7 @@ func offersLevel(t *testing.T, st Stack, level core.OpFlags) bool {
 	return err == nil
 }
 
-// levelsRefused checks that peers which do not know a level are not asked for it, and the application hears of it.
+// levelsRefused checks that a level which the peer does not support is refused with an error.
 func levelsRefused(t *testing.T, st Stack) {
 	p := Open(t, st, WithCaps(core.CapRMA))
 	reg := p.B.Reg(make([]byte, 64), allAccess)
@@ -43,14 +44,16 @@ func levelsRefused(t *testing.T, st Stack) {
 	})
 	p.WantErr(p.A, 1, core.ErrOpNotSupp)
 	p.Retry("writemsg", func() error {
-		return p.A.EP.WriteMsg(&core.RMAArgs{IOV: [][]byte{still[:8]}, Addr: p.A.Peer, RMAIOV: riov(reg.Base(), reg.Key(), 8, 1), Ctx: 2}, core.OpCommitComplete)
+		return p.A.EP.WriteMsg(&core.RMAArgs{IOV: [][]byte{still[:8]}, Addr: p.A.Peer,
+			RMAIOV: riov(reg.Base(), reg.Key(), 8, 1), Ctx: 2}, core.OpCommitComplete)
 	})
 	p.WantErr(p.A, 2, core.ErrOpNotSupp)
 	exchange(p, p.A, p.B, msgSends[0], msgRecvs[0], 10, 1)
 	p.B.ok("Close MR", reg.Close())
 }
 
-// matchComplete checks that messages complete when they are matched or discarded, and not before, in the receiver's order.
+// matchComplete checks that messages complete when they are matched or discarded, and not before, in the receiver's
+// order.
 func matchComplete(t *testing.T, st Stack) {
 	if !offersLevel(t, st, core.OpMatchComplete) {
 		return
@@ -63,15 +66,17 @@ func matchComplete(t *testing.T, st Stack) {
 	for _, n := range []int{0, 8, 5000, 300_000} {
 		t.Run(fmt.Sprint(n), func(t *testing.T) {
 			p := Open(t, st, WithCaps(caps))
-			p.Ping(1) // so that large messages know the way that they like best
+			p.Ping(1) // lets large messages find their carrier
 			for round := range uint64(2) {
 				p.Retry("sendmsg", func() error {
-					return p.A.EP.SendMsg(&core.MsgArgs{IOV: [][]byte{Pattern(n, 1)}, Addr: p.A.Peer, Ctx: 1}, core.OpMatchComplete)
+					return p.A.EP.SendMsg(&core.MsgArgs{IOV: [][]byte{Pattern(n, 1)}, Addr: p.A.Peer, Ctx: 1},
+						core.OpMatchComplete)
 				})
 				if tagged {
 					for tag := range uint64(3) {
 						p.Retry("tsendmsg", func() error {
-							return p.A.EP.TSendMsg(&core.TaggedArgs{IOV: p.A.tx(Pattern(n, tag), 2), Addr: p.A.Peer, Tag: tag, Ctx: core.OpContext(10 + tag)}, core.OpMatchComplete)
+							return p.A.EP.TSendMsg(&core.TaggedArgs{IOV: p.A.tx(Pattern(n, tag), 2), Addr: p.A.Peer,
+								Tag: tag, Ctx: core.OpContext(10 + tag)}, core.OpMatchComplete)
 						})
 					}
 				}
@@ -86,7 +91,8 @@ func matchComplete(t *testing.T, st Stack) {
 						p.WantNone(p.A)
 					}
 					p.Retry("discard", func() error {
-						return p.B.Rx().TRecvMsg(&core.TaggedArgs{Addr: core.AddrUnspec, Tag: 1, Ctx: 21}, core.OpPeek|core.OpDiscard)
+						return p.B.Rx().TRecvMsg(&core.TaggedArgs{Addr: core.AddrUnspec, Tag: 1, Ctx: 21},
+							core.OpPeek|core.OpDiscard)
 					})
 					p.Want(p.B, 21)
 					p.Want(p.A, 11)
@@ -95,10 +101,11 @@ func matchComplete(t *testing.T, st Stack) {
 				p.Want(p.B, 22)
 				p.Want(p.A, 1)
 				CheckPattern(t, "message", buf, n, 1)
-				// One that is waited for.
+				// A message with a posted receive.
 				p.Retry("recv", func() error { return p.B.Rx().Recv(buf, 0, core.AddrUnspec, 23) })
 				p.Retry("sendmsg", func() error {
-					return p.A.EP.SendMsg(&core.MsgArgs{IOV: [][]byte{Pattern(n, 9+round)}, Addr: p.A.Peer, Ctx: 2}, core.OpMatchComplete)
+					return p.A.EP.SendMsg(&core.MsgArgs{IOV: [][]byte{Pattern(n, 9+round)}, Addr: p.A.Peer, Ctx: 2},
+						core.OpMatchComplete)
 				})
 				p.Want(p.B, 23)
 				p.Want(p.A, 2)
@@ -108,13 +115,13 @@ func matchComplete(t *testing.T, st Stack) {
 	}
 }
 
-// matchDefault has the level as the default of the plain calls.
+// matchDefault uses the level as the default of the plain calls.
 func matchDefault(t *testing.T, st Stack) {
 	if !offersLevel(t, st, core.OpMatchComplete) {
 		return
 	}
 	p := Open(t, st, WithHints(func(h *core.Info) { h.Tx.OpFlags = core.OpMatchComplete }))
-	p.Retry("inject", func() error { return p.A.EP.Inject(still[:8], p.A.Peer) }) // has no completion
+	p.Retry("inject", func() error { return p.A.EP.Inject(still[:8], p.A.Peer) }) // an inject has no completion
 	p.Retry("send", func() error { return p.A.EP.Send(still[:8], 0, p.A.Peer, 1) })
 	p.WantNone(p.A)
 	buf := make([]byte, 8)
@@ -125,7 +132,7 @@ func matchDefault(t *testing.T, st Stack) {
 	p.Want(p.A, 1)
 }
 
-// commitComplete writes to a mapped file, and finds it there.
+// commitComplete writes to a mapped file, and finds the data in the file.
 func commitComplete(t *testing.T, st Stack) {
 	if !st.Offers(t, core.CapRMA|core.CapRMAPMem) || !offersLevel(t, st, core.OpCommitComplete) {
 		return
@@ -146,25 +153,28 @@ func commitComplete(t *testing.T, st Stack) {
 	}
 	p := Open(t, st, WithCaps(core.CapRMA|core.CapRMAPMem|core.CapAtomic))
 	reg := must(t, "RegMR", func() (*core.MemoryRegion, error) {
-		return p.B.RegAttr(&core.MRAttr{IOV: [][]byte{mem[100:]}, Access: allAccess, RequestedKey: 7, Flags: core.MRRMAPMem})
+		return p.B.RegAttr(&core.MRAttr{IOV: [][]byte{mem[100:]}, Access: allAccess,
+			RequestedKey: 7, Flags: core.MRRMAPMem})
 	})
 	check := func(what string, want []byte) {
 		t.Helper()
 		got, err := os.ReadFile(name)
 		if err != nil || !bytes.Equal(got[100+5000:][:len(want)], want) {
-			t.Errorf("%s: the file does not have it: %v", what, err)
+			t.Errorf("%s: the data are not in the file: %v", what, err)
 		}
 	}
 	for i, n := range []int{1, 300, 6000} {
 		p.Retry("writemsg", func() error {
-			return p.A.EP.WriteMsg(&core.RMAArgs{IOV: [][]byte{Pattern(n, uint64(n))}, Addr: p.A.Peer, RMAIOV: riov(reg.Base()+5000, reg.Key(), n, 3), Ctx: core.OpContext(i)}, core.OpCommitComplete)
+			return p.A.EP.WriteMsg(&core.RMAArgs{IOV: [][]byte{Pattern(n, uint64(n))}, Addr: p.A.Peer,
+				RMAIOV: riov(reg.Base()+5000, reg.Key(), n, 3), Ctx: core.OpContext(i)}, core.OpCommitComplete)
 		})
 		p.Want(p.A, core.OpContext(i))
 		check("write", Pattern(n, uint64(n)))
 	}
 	want := Pattern(8, 6000)
 	ioc := []core.RMAIoc{{Addr: reg.Base() + 5000, Count: 1, Key: reg.Key()}}
-	m := &core.AtomicArgs{IOV: [][]byte{Pattern(8, 3)}, Addr: p.A.Peer, RMAIOC: ioc, Type: core.Uint64, Op: core.AtomicSum, Ctx: 10}
+	m := &core.AtomicArgs{IOV: [][]byte{Pattern(8, 3)}, Addr: p.A.Peer, RMAIOC: ioc,
+		Type: core.Uint64, Op: core.AtomicSum, Ctx: 10}
 	p.Retry("atomic", func() error { return p.A.EP.Atomic(m, core.OpCommitComplete) })
 	p.Want(p.A, 10)
 	_ = atomics.Apply(atomics.Uint64, atomics.Sum, want, Pattern(8, 3))

@@ -20,7 +20,7 @@ func testMsg(t *testing.T, st Stack) {
 	t.Run("bidirectional", func(t *testing.T) { msgBoth(t, st) })
 }
 
-// callMatrix runs each send call against each receive call in each small size, both ways.
+// callMatrix runs each send call against each receive call in each small size, in both directions.
 func callMatrix(t *testing.T, st Stack, caps core.Caps, sends []sendCall, recvs []recvCall) {
 	p := Open(t, st, WithCaps(caps))
 	seed := uint64(1)
@@ -56,7 +56,7 @@ func largeMessages(t *testing.T, st Stack, caps core.Caps, sends []sendCall, rec
 	exchange(p, p.B, p.A, sends[1], recvs[1], st.maxSize(), seed+1)
 }
 
-// msgLimits checks that what exceeds a limit is refused at the call, and that the endpoint still works.
+// msgLimits checks that calls beyond a limit are refused, and that the endpoint still works.
 func msgLimits(t *testing.T, st Stack) {
 	p := Open(t, st)
 	a := p.A
@@ -72,7 +72,8 @@ func msgLimits(t *testing.T, st Stack) {
 	refuse(t, "sendv with too many iovs", a.EP.SendV(many, nil, a.Peer, 1), bad...)
 	refuse(t, "sendmsg with too many iovs", a.EP.SendMsg(&core.MsgArgs{IOV: many, Addr: a.Peer, Ctx: 1}, 0), bad...)
 	refuse(t, "recvv with too many iovs", a.Rx().RecvV(manyRx, nil, core.AddrUnspec, 1), bad...)
-	refuse(t, "recvmsg with too many iovs", a.Rx().RecvMsg(&core.MsgArgs{IOV: manyRx, Addr: core.AddrUnspec, Ctx: 1}, 0), bad...)
+	refuse(t, "recvmsg with too many iovs",
+		a.Rx().RecvMsg(&core.MsgArgs{IOV: manyRx, Addr: core.AddrUnspec, Ctx: 1}, 0), bad...)
 	p.WantNone(a)
 	exchange(p, p.A, p.B, msgSends[0], msgRecvs[0], 50, 1)
 	exchange(p, p.B, p.A, msgSends[0], msgRecvs[0], 50, 2)
@@ -104,7 +105,7 @@ func msgOrder(t *testing.T, st Stack) {
 		bufs[i], srcs[i] = make([]byte, 150000), make([]byte, 150000)
 	}
 	busy := make([]bool, window) // a send buffer is free when its own send has completed
-	open := make([]bool, window) // receives posted and not complete
+	open := make([]bool, window) // receives posted and not completed
 	posted, sent, recvd, done := 0, 0, 0, 0
 	p.until("10,000 messages in order", func() bool {
 		for posted < total && !open[posted%window] {

@@ -36,7 +36,7 @@ func msgUnexpected(t *testing.T, st Stack) {
 				}
 				p.A.got = p.A.got[:0]
 			}
-			for n := range 300 { // as much as goes out with nobody receiving
+			for n := range 300 { // as much as can be sent without receives
 				send()
 				p.B.Pump()
 				if sent == k.count && done == sent {
@@ -64,7 +64,7 @@ func msgUnexpected(t *testing.T, st Stack) {
 	}
 }
 
-// testTruncation checks ErrTrunc with OLen, untouched memory behind the buffer, and that the stream goes on.
+// testTruncation checks ErrTrunc with OLen, untouched memory behind the buffer, and that later messages arrive.
 func testTruncation(t *testing.T, st Stack) {
 	type tcase struct{ size, room int }
 	cases := []tcase{{150, 100}, {5, 0}, {1, 0}, {70000, 1000}, {1 << 20, 65536}}
@@ -83,7 +83,8 @@ func testTruncation(t *testing.T, st Stack) {
 					seed := uint64(10 * i)
 					mem := make([]byte, k.room+64)
 					post := func() {
-						p.Retry("recv", func() error { return recvs[0].do(p.B, mem[:k.room], seed, core.OpContext(1+seed)) })
+						p.Retry("recv",
+							func() error { return recvs[0].do(p.B, mem[:k.room], seed, core.OpContext(1+seed)) })
 					}
 					if !late {
 						post()
@@ -134,9 +135,10 @@ func msgReuse(t *testing.T, st Stack) {
 		switch i % 3 {
 		case 0:
 			p.Retry("inject", func() error { return p.A.EP.Inject(b, p.A.Peer) })
-		case 1: // FI_INJECT on sendmsg: the buffer is free at once, the completion still comes
+		case 1: // FI_INJECT on sendmsg: the buffer is free at once, and there is a completion later
 			p.Retry("sendmsg+inject", func() error {
-				return p.A.EP.SendMsg(&core.MsgArgs{IOV: [][]byte{b}, Addr: p.A.Peer, Ctx: core.OpContext(5000 + i)}, core.OpInject)
+				return p.A.EP.SendMsg(&core.MsgArgs{IOV: [][]byte{b}, Addr: p.A.Peer, Ctx: core.OpContext(5000 + i)},
+					core.OpInject)
 			})
 		case 2:
 			p.Retry("send", func() error { return p.A.EP.Send(b, 0, p.A.Peer, core.OpContext(5000+i)) })
@@ -151,7 +153,7 @@ func msgReuse(t *testing.T, st Stack) {
 			p.Want(p.A, core.OpContext(5000+i))
 		}
 	}
-	// The slices of an iov, not what they refer to, may be reused when the call returns.
+	// When the call returns, the iov itself may be reused, but not its buffers.
 	buf := make([]byte, 5000)
 	rx := p.B.rx(buf, 3)
 	p.Retry("recvv", func() error { return p.B.Rx().RecvV(rx, nil, core.AddrUnspec, 1) })
@@ -178,7 +180,7 @@ func injectSilent(t *testing.T, st Stack) {
 	exchange(p, p.A, p.B, msgSends[0], msgRecvs[0], 10, 100)
 }
 
-// msgBoth has both sides send large messages at the same time: neither may wait for the other.
+// msgBoth has both sides send large messages at the same time. Neither may wait for the other.
 func msgBoth(t *testing.T, st Stack) {
 	p := Open(t, st)
 	n := min(2<<20, st.maxSize())

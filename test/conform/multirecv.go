@@ -12,7 +12,9 @@ import (
 func testMultiRecv(t *testing.T, st Stack) {
 	if !st.need(t, core.CapMultiRecv) {
 		p := Open(t, st)
-		refuse(t, "recvmsg with OpMultiRecv", p.A.Rx().RecvMsg(&core.MsgArgs{IOV: [][]byte{make([]byte, 64)}, Addr: core.AddrUnspec, Ctx: 1}, core.OpMultiRecv),
+		refuse(t, "recvmsg with OpMultiRecv",
+			p.A.Rx().RecvMsg(&core.MsgArgs{IOV: [][]byte{make([]byte, 64)}, Addr: core.AddrUnspec, Ctx: 1},
+				core.OpMultiRecv),
 			core.ErrInval, core.ErrBadFlags, core.ErrOpNotSupp, core.ErrNoSys)
 		return
 	}
@@ -35,11 +37,12 @@ func setMinMultiRecv(s *Side, n int) error {
 func postMulti(p *Pair, s *Side, buf []byte, ctx core.OpContext) {
 	p.T.Helper()
 	p.Retry("recvmsg with OpMultiRecv", func() error {
-		return s.Rx().RecvMsg(&core.MsgArgs{IOV: [][]byte{buf}, Addr: core.AddrUnspec, Ctx: ctx}, core.OpMultiRecv|core.OpCompletion)
+		return s.Rx().RecvMsg(&core.MsgArgs{IOV: [][]byte{buf}, Addr: core.AddrUnspec, Ctx: ctx},
+			core.OpMultiRecv|core.OpCompletion)
 	})
 }
 
-// multiRecv fills buffers with messages and follows offsets, data and the release of each buffer.
+// multiRecv fills buffers with messages and checks offsets, data and the release of each buffer.
 func multiRecv(t *testing.T, st Stack, late bool) {
 	const bufSize, minFree, total = 1024, 64, 200
 	p := Open(t, st, WithCaps(core.CapMultiRecv))
@@ -109,7 +112,7 @@ func multiRecv(t *testing.T, st Stack, late bool) {
 			}
 		}
 	}
-	p.B.got = nil // a standalone release may still be there
+	p.B.got = nil // there may be a release without a message
 }
 
 func multiRecvCancel(t *testing.T, st Stack) {
@@ -142,5 +145,6 @@ func multiRecvOption(t *testing.T, st Stack) {
 		t.Errorf("GetOpt(OptMinMultiRecv) = %d, %v; want 777", n, err)
 	}
 	refuse(t, "recvmsg with OpMultiRecv and two iovs",
-		p.B.Rx().RecvMsg(&core.MsgArgs{IOV: make([][]byte, 2), Addr: core.AddrUnspec, Ctx: 1}, core.OpMultiRecv), core.ErrInval)
+		p.B.Rx().RecvMsg(&core.MsgArgs{IOV: make([][]byte, 2), Addr: core.AddrUnspec, Ctx: 1}, core.OpMultiRecv),
+		core.ErrInval)
 }

@@ -1,6 +1,6 @@
 package conform
 
-// How test packages get at this module's providers: a registry per stack, with parameters of its own.
+// How test packages open this module's providers: with a registry for each stack, which has parameters of its own.
 
 import (
 	"fmt"
@@ -33,10 +33,10 @@ const (
 	RXDCaps = RDMCaps
 )
 
-// Main is the TestMain of packages that run the suite: nothing may be left over at the end.
+// Main is the TestMain of packages that run the suite. Nothing may leak until the end.
 func Main(m *testing.M) {
 	if l, err := net.Listen("tcp", "127.0.0.1:0"); err == nil {
-		l.Close() // the runtime's own descriptors (its poller) are opened before anything is counted
+		l.Close() // opens the runtime's own descriptors (its poller) before the tests count any
 	}
 	parallel.Run(4)
 	before := openFDs()
@@ -49,7 +49,8 @@ func Main(m *testing.M) {
 	}))
 }
 
-// Over completes a Stack with a registry of its own, whose parameters are params and nothing of the environment.
+// Over completes a Stack with a registry of its own. It has the parameters params, and reads none from the
+// environment.
 func Over(t *testing.T, s Stack, params map[string]string) Stack {
 	t.Helper()
 	if s.Node == "" {
@@ -85,7 +86,8 @@ func Over(t *testing.T, s Stack, params map[string]string) Stack {
 				return nil, core.ErrNoSys
 			}
 		}
-		list, refusals, err := core.GetInfo(reg, machine, store, core.Query{Node: node, Service: service, Flags: below, Hints: asked})
+		list, refusals, err := core.GetInfo(reg, machine, store,
+			core.Query{Node: node, Service: service, Flags: below, Hints: asked})
 		if complying != nil {
 			list, err = complying.Results(hints, list, refusals, err)
 		}
@@ -97,7 +99,8 @@ func Over(t *testing.T, s Stack, params map[string]string) Stack {
 	s.OpenFabric = func(info *core.Info) (*core.Fabric, error) { return core.OpenFabric(reg, info) }
 	if complying != nil {
 		info, err := complying.Probe(s.hints(0), func(h *core.Info) ([]*core.Info, error) {
-			list, _, err := core.GetInfo(reg, machine, store, core.Query{Node: s.Node, Flags: core.InfoSource, Hints: h})
+			list, _, err := core.GetInfo(reg, machine, store,
+				core.Query{Node: s.Node, Flags: core.InfoSource, Hints: h})
 			return list, err
 		})
 		if err != nil {
@@ -114,8 +117,9 @@ func Over(t *testing.T, s Stack, params map[string]string) Stack {
 // stacks counts the stacks of this process.
 var stacks atomic.Uint32
 
-// loopback is a loopback address of a stack's own, where the system has more than one: what other test processes on the machine, and other stacks that are tested
-// beside this one, still send to ports that this one is given next does not arrive here, and a port that it has closed is nobody's.
+// loopback returns a loopback address of a stack's own, where the system has more than one. Other test processes, and
+// other stacks that are tested in parallel, may still send to ports that this stack gets next. Those datagrams do not
+// arrive here, and no other process gets a port that this stack has closed.
 func loopback() string {
 	if runtime.GOOS != "linux" {
 		return "127.0.0.1"
@@ -124,7 +128,7 @@ func loopback() string {
 	return fmt.Sprintf("127.%d.%d.%d", 1+n>>16&127, n>>8&255, n&255)
 }
 
-// providers makes all that this module has.
+// providers makes all providers of this module.
 func providers(t *testing.T, store *core.Params, machine core.Host) []core.Provider {
 	t.Helper()
 	var all []core.Provider
@@ -144,9 +148,11 @@ func providers(t *testing.T, store *core.Params, machine core.Host) []core.Provi
 	return all
 }
 
-// RXD is a stack of reliable datagrams; params are FI_* variables and their values in turn. Peers that are gone are known soon.
+// RXD returns a stack of reliable datagrams. params are FI_* variables and their values in turn. The stack soon
+// notices that a peer is gone.
 func RXD(t *testing.T, name, provider string, params ...string) Stack {
-	m := map[string]string{"FI_OFI_RXD_HANDSHAKE_TIMEOUT": "3000", "FI_OFI_RXD_PEER_TIMEOUT": "3000", "FI_OFI_RXD_LINGER": "5000"}
+	m := map[string]string{"FI_OFI_RXD_HANDSHAKE_TIMEOUT": "3000",
+		"FI_OFI_RXD_PEER_TIMEOUT": "3000", "FI_OFI_RXD_LINGER": "5000"}
 	for i := 0; i < len(params); i += 2 {
 		m[params[i]] = params[i+1]
 	}

@@ -1,7 +1,7 @@
 package conform
 
-// Message order (fi_endpoint(3), "msg_order"): every order that a stack offers is asked for, and then looked at where it can be seen. That a read is after a
-// send (FI_ORDER_RAS) is not to be seen from outside.
+// Message order (fi_endpoint(3), "msg_order"). The tests request every order that a stack offers, and check it where
+// it has a visible effect. The order of a read after a send (FI_ORDER_RAS) has none.
 
 import (
 	"bytes"
@@ -24,10 +24,10 @@ func testOrder(t *testing.T, st Stack) {
 	}
 }
 
-// readOrders are those that no stack has unless asked, for they cost something.
+// readOrders are orders that stacks grant only on request, because they have a cost.
 const readOrders = core.OrderWAR | core.OrderRMAWAR | core.OrderSAR
 
-// offersOrder reports whether the stack has an order, on request.
+// offersOrder reports whether the stack grants an order on request.
 func (s Stack) offersOrder(o core.Order) bool {
 	h := s.hints(core.CapMsg | core.CapRMA)
 	h.Tx.MsgOrder = o
@@ -35,16 +35,17 @@ func (s Stack) offersOrder(o core.Order) bool {
 	return err == nil && info.Tx.MsgOrder&o == o
 }
 
-// withOrder asks for an order.
+// withOrder requests an order.
 func withOrder(o core.Order) Option {
 	return WithHints(func(h *core.Info) { h.Tx.MsgOrder |= o; h.Rx.MsgOrder |= o })
 }
 
-// orderHints checks what GetInfo makes of msg_order, comp_order and max_order sizes.
+// orderHints checks GetInfo's results for msg_order, comp_order and max_order sizes.
 func orderHints(t *testing.T, st Stack) {
 	info := must(t, "GetInfo", func() (*core.Info, error) { return st.info("", st.hints(core.CapMsg|core.CapRMA)) })
 	if info.Tx.MsgOrder&readOrders != 0 || info.Rx.MsgOrder&readOrders != 0 || info.EP.MaxOrderWARSize != 0 {
-		t.Errorf("orders behind reads that nobody asked for: %v, %v, up to %d bytes", info.Tx.MsgOrder, info.Rx.MsgOrder, info.EP.MaxOrderWARSize)
+		t.Errorf("orders behind reads without a request: %v, %v, up to %d bytes", info.Tx.MsgOrder,
+			info.Rx.MsgOrder, info.EP.MaxOrderWARSize)
 	}
 	for bit := core.Order(1); bit != 0; bit <<= 1 {
 		h := st.hints(core.CapMsg | core.CapRMA)
@@ -52,13 +53,13 @@ func orderHints(t *testing.T, st Stack) {
 		got, err := st.info("", h)
 		switch {
 		case err != nil && info.Tx.MsgOrder&bit != 0:
-			t.Errorf("%v is offered, and refused: %v", bit, err)
+			t.Errorf("%v is offered, but refused: %v", bit, err)
 		case err != nil:
 			refuse(t, bit.String(), err, core.ErrNoData)
 		case got.Tx.MsgOrder&bit == 0:
-			t.Errorf("%v was asked for and not given", bit)
+			t.Errorf("%v was requested, but not granted", bit)
 		case bit&(core.OrderWAR|core.OrderRMAWAR) != 0 && got.EP.MaxOrderWARSize == 0:
-			t.Errorf("%v for no size", bit)
+			t.Errorf("%v up to a size of 0", bit)
 		}
 	}
 	h := st.hints(core.CapMsg | core.CapRMA)
@@ -68,7 +69,8 @@ func orderHints(t *testing.T, st Stack) {
 	} else if got.Tx.MsgOrder&core.OrderRMAWAR == 0 || got.EP.MaxOrderWARSize != 100 {
 		t.Errorf("max_order_war_size of 100 gives %v, %d", got.Tx.MsgOrder, got.EP.MaxOrderWARSize)
 	}
-	// fi_endpoint(3): FI_ORDER_STRICT, and FI_ORDER_DATA; 0 is FI_ORDER_NONE. Native's reliable stacks have no order of completions either.
+	// The values are FI_ORDER_STRICT and FI_ORDER_DATA (fi_endpoint(3)). 0 is FI_ORDER_NONE. Native's reliable stacks
+	// have no order of completions either.
 	for _, o := range []core.Order{1, 1 << 63, 1<<63 | 1} {
 		h := st.hints(core.CapMsg)
 		h.Tx.CompOrder = o
@@ -81,7 +83,8 @@ func orderHints(t *testing.T, st Stack) {
 	}
 }
 
-// orderBehindReads has remote memory read, and then overwritten by a write (WAR), or by its owner when it receives a send (SAR).
+// orderBehindReads reads remote memory and then overwrites it with a write (WAR). In another part its owner overwrites
+// it when it receives a send (SAR).
 func orderBehindReads(t *testing.T, st Stack) {
 	for _, o := range []core.Order{core.OrderWAR, core.OrderRMAWAR, core.OrderSAR} {
 		if !st.offersOrder(o) {
@@ -127,7 +130,8 @@ func orderBehindReads(t *testing.T, st Stack) {
 	}
 }
 
-// orderBehindWrites has memory written twice and read (WAW, RAW), by operations of many sizes that do not wait for each other. rmaOrder has sends (SAW).
+// orderBehindWrites writes memory twice and reads it (WAW, RAW), with operations of many sizes that do not wait for
+// each other. rmaOrder tests sends (SAW).
 func orderBehindWrites(t *testing.T, st Stack) {
 	const order = core.OrderWAW | core.OrderRMAWAW | core.OrderRAW | core.OrderRMARAW
 	if !st.offersOrder(order) {
@@ -150,7 +154,7 @@ func orderBehindWrites(t *testing.T, st Stack) {
 		p.Want(p.A, 3)
 		CheckPattern(t, "read behind two writes", back, n/2, round)
 		if !bytes.Equal(back[n/2:], Pattern(n, 1000+round)[n/2:]) {
-			t.Fatal("the first write is not there")
+			t.Fatal("the first write is missing")
 		}
 		p.Want(p.A, 1)
 		p.Want(p.A, 2)
@@ -158,14 +162,15 @@ func orderBehindWrites(t *testing.T, st Stack) {
 	p.B.ok("Close MR", mr.Close())
 }
 
-// orderBehindSends has messages of many sizes, and writes with data, arrive in the order they were posted in (SAS, WAS).
+// orderBehindSends checks that messages of many sizes, and writes with data, arrive in the order of posting (SAS,
+// WAS).
 func orderBehindSends(t *testing.T, st Stack) {
 	const order = core.OrderSAS | core.OrderWAS
 	if !st.offersOrder(order) {
 		t.Fatalf("%s does not offer %v", st.Name, order)
 	}
 	if st.Foreign {
-		return // native's long messages are fetched, and complete when they are
+		return // native reads long messages and completes them when the data are there
 	}
 	p := Open(t, st, WithCaps(core.CapRMA), withOrder(order))
 	mem := make([]byte, 1000)
@@ -201,8 +206,8 @@ func orderBehindSends(t *testing.T, st Stack) {
 	p.B.ok("Close MR", mr.Close())
 }
 
-// orderAtomics has a number changed and fetched in turns by operations that do not wait for each other (FI_ORDER_ATOMIC_*): each sees what all before it did,
-// and nothing of those behind it.
+// orderAtomics changes and fetches a number in turns, with operations that do not wait for each other
+// (FI_ORDER_ATOMIC_*). Each sees the results of all before it, and of none behind it.
 func orderAtomics(t *testing.T, st Stack) {
 	const order = core.OrderAtomicRAR | core.OrderAtomicRAW | core.OrderAtomicWAR | core.OrderAtomicWAW
 	for _, o := range []core.Order{order, order | readOrders} {
@@ -217,7 +222,8 @@ func orderAtomics(t *testing.T, st Stack) {
 		for i := range got {
 			m := func(op core.AtomicOp, v uint64, ctx core.OpContext) *core.AtomicArgs {
 				return &core.AtomicArgs{IOV: [][]byte{binary.NativeEndian.AppendUint64(nil, v)}, Addr: p.A.Peer,
-					RMAIOC: []core.RMAIoc{{Addr: mr.Base(), Count: 1, Key: mr.Key()}}, Type: core.Uint64, Op: op, Ctx: ctx}
+					RMAIOC: []core.RMAIoc{{Addr: mr.Base(), Count: 1, Key: mr.Key()}},
+					Type:   core.Uint64, Op: op, Ctx: ctx}
 			}
 			p.Retry("write", func() error { return p.A.EP.Atomic(m(core.AtomicWrite, 77, 1), 0) })
 			p.Retry("write", func() error { return p.A.EP.Atomic(m(core.AtomicWrite, uint64(100*i), 2), 0) })
@@ -230,7 +236,7 @@ func orderAtomics(t *testing.T, st Stack) {
 			}
 			for k := range 2 {
 				if v := binary.NativeEndian.Uint64(got[i][k][:]); v != uint64(100*i+k) {
-					t.Fatalf("with %v: fetch %d of round %d saw %d", o, k, i, v)
+					t.Fatalf("with %v: fetch %d of round %d returned %d", o, k, i, v)
 				}
 			}
 		}

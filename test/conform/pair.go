@@ -1,6 +1,6 @@
 package conform
 
-// Open: a connected Pair, through the listener for MSG endpoints, through address vectors for RDM ones.
+// Open returns a connected Pair: through a listener for MSG endpoints, through address vectors for RDM endpoints.
 
 import (
 	"errors"
@@ -12,7 +12,8 @@ import (
 	"gofabric/test/wait"
 )
 
-// Deadline is how long any wait of the suite lasts before the test fails: much longer than anything takes, even where many share a processor.
+// Deadline is the time limit of any wait of the suite. It is much longer than any step takes, even where many
+// processes share a processor.
 var Deadline = wait.Limit / 2
 
 // Pair is two connected sides. A is the one that connected.
@@ -24,7 +25,7 @@ type Pair struct {
 	ended bool
 }
 
-// Open opens and connects two sides; the test's end closes them and fails if completions were left over.
+// Open opens and connects two sides. At its end the test closes them and fails if completions are left.
 func Open(t testing.TB, st Stack, opts ...Option) *Pair {
 	t.Helper()
 	k := makeConfig(opts)
@@ -91,13 +92,14 @@ func (p *Pair) listen() {
 		p.B.also = p.A
 	}
 	s := p.B
-	s.PEP = must(p.T, "OpenPassiveEndpoint", func() (*core.PassiveEndpoint, error) { return s.Fabric.OpenPassiveEndpoint(s.Info) })
+	s.PEP = must(p.T, "OpenPassiveEndpoint",
+		func() (*core.PassiveEndpoint, error) { return s.Fabric.OpenPassiveEndpoint(s.Info) })
 	s.ok("BindEQ of the listener", s.PEP.BindEQ(s.EQ, 0))
 	s.ok("Listen", s.PEP.Listen())
 	s.Addr = must(p.T, "Name of the listener", s.PEP.Name)
 }
 
-// Connect connects A's endpoint to B's listener and accepts.
+// Connect connects A's endpoint to B's listener, which accepts.
 func (p *Pair) Connect(data, acceptData []byte) {
 	p.T.Helper()
 	if p.A.Info.Domain.ControlProgress == core.ProgressManual {
@@ -111,12 +113,12 @@ func (p *Pair) Connect(data, acceptData []byte) {
 	p.A.WantEvent(core.EventConnected)
 }
 
-// Sides returns all sides whose application is awake.
+// sides returns all sides whose application makes calls.
 func (p *Pair) sides() []*Side {
 	return append([]*Side{p.A, p.B}, p.extra...)
 }
 
-// Close closes both sides. Completions that nobody asked for fail the test.
+// Close closes both sides. Completions that were not waited for fail the test.
 func (p *Pair) Close() {
 	if p.ended {
 		return
@@ -141,7 +143,7 @@ func (p *Pair) Close() {
 	p.B.Close()
 }
 
-// Forget drops completions and events seen so far, of tests that end in errors on purpose.
+// Forget drops completions and events seen so far. Tests that end in errors on purpose call it.
 func (p *Pair) Forget() {
 	for _, s := range p.sides() {
 		if s.EP != nil && !s.Asleep {
@@ -151,7 +153,7 @@ func (p *Pair) Forget() {
 	}
 }
 
-// Retry calls post until it returns something else than ErrAgain, making progress meanwhile.
+// Retry calls post until it returns another error than ErrAgain, or none. It makes progress meanwhile.
 func (p *Pair) Retry(what string, post func() error) {
 	p.T.Helper()
 	if err := p.TryPost(post); err != nil {
@@ -160,7 +162,7 @@ func (p *Pair) Retry(what string, post func() error) {
 	}
 }
 
-// TryPost is Retry that returns the error; ErrAgain until the deadline is ErrAgain.
+// TryPost is Retry that returns the error. It returns ErrAgain if post does so until the deadline.
 func (p *Pair) TryPost(post func() error) error {
 	p.order()
 	end := time.Now().Add(Deadline)
@@ -174,8 +176,8 @@ func (p *Pair) TryPost(post func() error) error {
 	}
 }
 
-// order orders what the test did with its memory so far with what the sides' own goroutines will do to it: a call into each takes its lock. The race
-// detector sees no causality through a socket.
+// order orders the test's accesses to its memory so far before those of the sides' own goroutines: a call into each
+// takes its lock. The race detector sees no order through a socket.
 func (p *Pair) order() {
 	if !Raced {
 		return
@@ -187,7 +189,7 @@ func (p *Pair) order() {
 	}
 }
 
-// Progress reads the queues of the sides that are awake.
+// Progress reads the queues of the sides whose application makes calls.
 func (p *Pair) Progress() {
 	for _, s := range p.sides() {
 		if !s.Asleep {
@@ -199,7 +201,7 @@ func (p *Pair) Progress() {
 // Dump describes both sides.
 func (p *Pair) Dump() string { return p.A.Dump() + "\n" + p.B.Dump() }
 
-// relax yields, and after many rounds of nothing sleeps a little: the cores are shared.
+// relax yields. After many rounds without progress it sleeps for a short time, because the processes share the cores.
 func relax(n int) {
 	if n > 200 {
 		time.Sleep(50 * time.Microsecond)
@@ -208,7 +210,7 @@ func relax(n int) {
 	runtime.Gosched()
 }
 
-// until calls cond, making progress, until it is true or the deadline passes.
+// until makes progress until cond returns true or the deadline passes.
 func (p *Pair) until(what string, cond func() bool) {
 	p.T.Helper()
 	p.untilFor(Deadline, what, cond)
@@ -226,7 +228,8 @@ func (p *Pair) untilFor(d time.Duration, what string, cond func() bool) {
 	}
 }
 
-// Recover sends from A to B, and from B to A, until a message gets through again: operations in flight when a connection broke may have failed.
+// Recover sends from A to B, and from B to A, until a message arrives again. Operations that were pending when a
+// connection broke may have failed.
 func Recover(p *Pair) {
 	p.T.Helper()
 	recoverTo(p, p.A, p.B)

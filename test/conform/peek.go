@@ -22,7 +22,8 @@ func peek(s *Side, tag, ign uint64, ctx core.OpContext, flags core.OpFlags) erro
 	return s.Rx().TRecvMsg(&core.TaggedArgs{Addr: core.AddrUnspec, Tag: tag, Ignore: ign, Ctx: ctx}, core.OpPeek|flags)
 }
 
-// arrive sends messages of the given tags to B, and returns when all have arrived there unexpected. Message i has 100+i bytes of Pattern i; large ones big.
+// arrive sends messages with the given tags to B, and returns when all of them are unexpected messages there. Message
+// i has 100+i bytes of Pattern i, or is large for a big size.
 func arrive(p *Pair, size int, tags ...uint64) {
 	p.T.Helper()
 	const marker = 0xff << 40
@@ -59,16 +60,16 @@ func peekHit(t *testing.T, st Stack) {
 		p := Open(t, st, WithCaps(core.CapTagged))
 		size = min(size, st.maxSize())
 		arrive(p, size, 5, 6)
-		for round := range 2 { // a plain peek takes nothing
+		for round := range 2 { // a plain peek takes no message
 			p.Retry("peek", func() error { return peek(p.B, 6, 0, core.OpContext(10+round), 0) })
 			g := p.Want(p.B, core.OpContext(10+round))
 			if g.Len != size+1 || g.Tag != 6 || g.Data != p.A.data()+1 || g.Flags&(core.CompRecv|core.CompTagged|core.CompRemoteCQData) != core.CompRecv|core.CompTagged|core.CompRemoteCQData {
-				t.Errorf("peek saw %v; want %d bytes, tag 6, its data", g, size+1)
+				t.Errorf("peek returned %v; want %d bytes, tag 6, its data", g, size+1)
 			}
 		}
-		p.Retry("peek", func() error { return peek(p.B, 4, 3, 20, 0) }) // wildcard: the earliest
+		p.Retry("peek", func() error { return peek(p.B, 4, 3, 20, 0) }) // wildcard: the earliest message
 		if g := p.Want(p.B, 20); g.Tag != 5 {
-			t.Errorf("wildcard peek saw %v; want the earliest, tag 5", g)
+			t.Errorf("wildcard peek returned %v; want the earliest, tag 5", g)
 		}
 		p.Retry("peek", func() error { return peek(p.B, 9, 0, 21, 0) })
 		p.WantErr(p.B, 21, core.ErrNoMsg)
@@ -88,9 +89,9 @@ func peekClaim(t *testing.T, st Stack) {
 	arrive(p, 3000, 5, 5, 5)
 	p.Retry("peek+claim", func() error { return peek(p.B, 5, 0, 70, core.OpClaim) })
 	if g := p.Want(p.B, 70); g.Len != 3000 {
-		t.Errorf("claim saw %v; want the first message, 3000 bytes", g)
+		t.Errorf("claim returned %v; want the first message, 3000 bytes", g)
 	}
-	// The claimed message is out of reach of ordinary receives.
+	// Ordinary receives do not match the claimed message.
 	buf := make([]byte, 3002)
 	p.Retry("trecv", func() error { return p.B.Rx().TRecv(buf, 0, core.AddrUnspec, 5, 0, 71) })
 	if g := p.Want(p.B, 71); g.Len != 3001 {
@@ -98,13 +99,14 @@ func peekClaim(t *testing.T, st Stack) {
 	}
 	CheckPattern(t, "second message", buf, 3001, 1)
 	p.Retry("claim", func() error {
-		return p.B.Rx().TRecvMsg(&core.TaggedArgs{IOV: [][]byte{buf}, Addr: core.AddrUnspec, Tag: 5, Ctx: 70}, core.OpClaim)
+		return p.B.Rx().TRecvMsg(&core.TaggedArgs{IOV: [][]byte{buf}, Addr: core.AddrUnspec, Tag: 5, Ctx: 70},
+			core.OpClaim)
 	})
 	if g := p.Want(p.B, 70); g.Len != 3000 {
 		t.Errorf("claimed receive got %v; want 3000 bytes", g)
 	}
 	CheckPattern(t, "claimed message", buf, 3000, 0)
-	// Claim, then discard.
+	// Claim a message, then discard it.
 	p.Retry("peek+claim", func() error { return peek(p.B, 5, 0, 72, core.OpClaim) })
 	p.Want(p.B, 72)
 	p.Retry("claim+discard", func() error {
@@ -114,14 +116,15 @@ func peekClaim(t *testing.T, st Stack) {
 	p.Retry("peek", func() error { return peek(p.B, 5, 0, 73, 0) })
 	p.WantErr(p.B, 73, core.ErrNoMsg)
 	p.wantSends(3)
-	// A claim of nothing is refused, at the call or by an error completion.
+	// A claim without a message is refused, by the call or by an error completion.
 	err := p.TryPost(func() error {
-		return p.B.Rx().TRecvMsg(&core.TaggedArgs{IOV: [][]byte{buf}, Addr: core.AddrUnspec, Tag: 5, Ctx: 74}, core.OpClaim)
+		return p.B.Rx().TRecvMsg(&core.TaggedArgs{IOV: [][]byte{buf}, Addr: core.AddrUnspec, Tag: 5, Ctx: 74},
+			core.OpClaim)
 	})
 	if err == nil {
 		p.WantErr(p.B, 74)
 	} else {
-		refuse(t, "claim of nothing", err, core.ErrNoMsg, core.ErrInval)
+		refuse(t, "claim without a message", err, core.ErrNoMsg, core.ErrInval)
 	}
 	exchange(p, p.A, p.B, taggedSends[0], taggedRecvs[0], 100, 1)
 }
@@ -137,7 +140,7 @@ func peekDiscard(t *testing.T, st Stack) {
 		}
 		p.Retry("peek", func() error { return peek(p.B, 5, 0, 81, 0) })
 		if g := p.Want(p.B, 81); g.Len != size+2 {
-			t.Errorf("after a discard, peek saw %v; want the third message, %d bytes", g, size+2)
+			t.Errorf("after a discard, peek returned %v; want the third message, %d bytes", g, size+2)
 		}
 		for _, i := range []int{1, 2} {
 			buf := make([]byte, size+i)

@@ -24,7 +24,7 @@ func pollSet(t *testing.T, st Stack) {
 	refuse(t, "Add of an endpoint", set.Add(p.B.EP), core.ErrInval)
 	ready := make([]core.Object, 4)
 	if n, err := set.Poll(ready); n != 0 || (err != nil && !errors.Is(err, core.ErrAgain)) {
-		t.Errorf("Poll of nothing: %d, %v", n, err)
+		t.Errorf("Poll of idle objects: %d, %v", n, err)
 	}
 	p.B.Asleep = true
 	p.Retry("recv", func() error { return p.B.Rx().Recv(make([]byte, 8), 0, core.AddrUnspec, 1) })
@@ -55,7 +55,7 @@ func pollSet(t *testing.T, st Stack) {
 	memberCloses(p.B)
 }
 
-// memberCloses closes a member, which is no reason any more to keep the set: fi_cq(3) and fi_cntr(3) do not say that a set keeps its members open.
+// memberCloses closes a member of a set. The set does not keep it open, because fi_cq(3) and fi_cntr(3) do not say so.
 func memberCloses(s *Side) {
 	s.T.Helper()
 	set := must(s.T, "OpenPoll", func() (*core.PollSet, error) { return s.Domain.OpenPoll(core.PollAttr{}) })
@@ -71,10 +71,10 @@ func memberCloses(s *Side) {
 	s.ok("Close poll set", set.Close())
 }
 
-// waitSet checks fi_wait(3): a queue opened on a wait set wakes it.
+// waitSet checks fi_wait(3): a queue that was opened on a wait set wakes it.
 func waitSet(t *testing.T, st Stack) {
 	if st.EPType == core.EPTypeMsg && st.SharedRx {
-		return // the queues of a shared context are covered by the other stacks
+		return // other stacks test the queues of a shared context
 	}
 	info := must(t, "GetInfo", func() (*core.Info, error) { return st.info("", st.hints(core.CapMsg)) })
 	f := st.open(t, info)
@@ -91,7 +91,7 @@ func waitSet(t *testing.T, st Stack) {
 	})
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Millisecond)
 	if err := w.Wait(ctx); !errors.Is(err, core.ErrTimedOut) {
-		t.Errorf("Wait for nothing: %v; want ErrTimedOut", err)
+		t.Errorf("Wait without an event: %v; want ErrTimedOut", err)
 	}
 	cancel()
 	ctx, cancel = context.WithTimeout(context.Background(), Deadline)
@@ -113,7 +113,7 @@ func waitSet(t *testing.T, st Stack) {
 	}
 }
 
-// awaitAlone waits for a goroutine's result where there is no pair.
+// awaitAlone waits for a goroutine's result in a test without a pair.
 func awaitAlone(t *testing.T, what string, c chan error) error {
 	t.Helper()
 	select {

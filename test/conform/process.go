@@ -1,6 +1,7 @@
 package conform
 
-// The far side in a process of its own: a child of the test, which does what it is told over its standard input and answers on its standard output.
+// The far side runs in a process of its own. It is a child of the test, reads commands from its standard input, and
+// answers on its standard output.
 
 import (
 	"bytes"
@@ -16,35 +17,35 @@ import (
 	"gofabric/core"
 )
 
-// order is what the far side is to do.
+// order is a command for the far side.
 type order struct {
 	Op     string // insert, accept, recv, send, want, data, reg, mem, close
-	Addr   string // insert: the near side's name
-	N      int    // recv, reg: bytes
-	Msg    []byte // send: the message; mem: what to write into the region first, if not nil
+	Addr   string // for insert: the near side's name
+	N      int    // for recv and reg: length in bytes
+	Msg    []byte // for send: the message; for mem: content to write into the region first, if not nil
 	Tagged bool
 	Tag    uint64
-	CQData bool // send it with cqData
+	CQData bool // send the message with cqData
 	Ctx    core.OpContext
 }
 
-// answer is what came of an order.
+// answer is the result of an order.
 type answer struct {
 	Err       string
-	Addr      string // of the far side, first of all
-	Buf       []byte // want: the received message; mem: the region
+	Addr      string // of the far side, in the first answer
+	Buf       []byte // for want: the received message; for mem: the content of the region
 	Flags     core.CompFlags
 	Data, Tag uint64
 	Base, Key uint64
 }
 
-// farEnv tells a test binary that it is a far side.
+// farEnv is set in a far side's process.
 const farEnv = "GOFABRIC_FAR_SIDE"
 
-// IsFar reports whether this process is a far side, of the stack of the given name.
+// IsFar reports whether this process is a far side, over the stack of the given name.
 func IsFar(name string) bool { return os.Getenv(farEnv) == name }
 
-// farCaps are the capabilities of both sides.
+// farCaps returns the capabilities of both sides.
 func farCaps(t testing.TB, st Stack) core.Caps {
 	caps := core.CapMsg | core.CapRMA
 	for _, c := range []core.Caps{core.CapTagged, core.CapAtomic} {
@@ -55,29 +56,29 @@ func farCaps(t testing.TB, st Stack) core.Caps {
 	return caps
 }
 
-// Model is who makes progress, and which threads may call (fi_domain(3)).
+// Model is a progress model with a threading model (fi_domain(3)).
 type Model struct {
 	Progress  core.Progress
 	Threading core.Threading
 }
 
-// ask asks for the model.
+// ask requests the model.
 func (m Model) ask() Option {
 	return WithHints(func(h *core.Info) {
 		h.Domain.DataProgress, h.Domain.ControlProgress, h.Domain.Threading = m.Progress, m.Progress, m.Threading
 	})
 }
 
-// far is the far side at work.
+// far is the state of the far side.
 type far struct {
-	p    *Pair // both sides of which are this one
+	p    *Pair // both of its sides are this one
 	s    *Side
 	bufs map[core.OpContext][]byte
 	mem  []byte
 	mr   *core.MemoryRegion
 }
 
-// ServeFar is the far side's test: it opens st and obeys until it is told to close, or its input ends.
+// ServeFar is the far side's test. It opens st and executes commands until one says close, or its input ends.
 func ServeFar(t *testing.T, st Stack, m Model) {
 	in, out := gob.NewDecoder(os.Stdin), gob.NewEncoder(os.Stdout)
 	s := openSide(t, st, "far", makeConfig([]Option{WithCaps(farCaps(t, st)), m.ask()}), nil)
@@ -128,7 +129,7 @@ func (f *far) close() {
 	f.s.Close()
 }
 
-// obey does what o says.
+// obey executes a command.
 func (f *far) obey(o order) (a answer) {
 	s, p := f.s, f.p
 	switch o.Op {
@@ -164,12 +165,14 @@ func (f *far) obey(o order) (a answer) {
 		f.mr = s.Reg(f.mem, allAccess)
 		a.Base, a.Key = f.mr.Base(), f.mr.Key()
 	case "mem":
-		s.Pump() // for the race detector, which sees no causality through the other process: a call into the library before and after
+		// Calls into the library before and after are for the race detector, which sees no order through the other
+		// process.
+		s.Pump()
 		copy(f.mem, o.Msg)
 		a.Buf = bytes.Clone(f.mem)
 		s.Pump()
 	default:
-		a.Err = "no such order: " + o.Op
+		a.Err = "no such command: " + o.Op
 	}
 	return a
 }
@@ -187,7 +190,7 @@ func sendTo(s *Side, o order) error {
 	return s.EP.Send(o.Msg, 0, s.Peer, o.Ctx)
 }
 
-// child is a far side as the near one sees it.
+// child is the near side's view of a far side.
 type child struct {
 	t   testing.TB
 	cmd *exec.Cmd
@@ -216,15 +219,15 @@ func startFar(t *testing.T, test, name string) *child {
 	return &child{t: t, cmd: cmd, in: in, out: gob.NewDecoder(out), enc: gob.NewEncoder(in)}
 }
 
-// tell gives an order and does not wait for the answer.
+// tell sends a command and does not wait for the answer.
 func (c *child) tell(o order) {
 	c.t.Helper()
 	if err := c.enc.Encode(o); err != nil {
-		c.t.Fatalf("the far side takes no orders: %v", err)
+		c.t.Fatalf("the far side does not read commands: %v", err)
 	}
 }
 
-// answer waits for the answer to the oldest order without one. p makes progress meanwhile.
+// answer waits for the answer to the oldest command without one. p makes progress meanwhile.
 func (c *child) answer(p *Pair) answer {
 	c.t.Helper()
 	var a answer
@@ -252,14 +255,14 @@ func (c *child) answer(p *Pair) answer {
 	}
 }
 
-// do is tell and answer.
+// do sends a command and waits for its answer.
 func (c *child) do(p *Pair, o order) answer {
 	c.t.Helper()
 	c.tell(o)
 	return c.answer(p)
 }
 
-// close has the child close everything, and fails if its own test fails.
+// close makes the child close everything, and fails if the child's own test fails.
 func (c *child) close() {
 	c.t.Helper()
 	if c.t.Failed() {

@@ -1,6 +1,7 @@
 package conform
 
-// The core of the suite between two processes: messages, tagged ones, remote memory, atomics and remote CQ data, both ways.
+// The core of the suite between two processes: messages, tagged messages, remote memory access, atomics and remote CQ
+// data, in both directions.
 
 import (
 	"encoding/binary"
@@ -11,7 +12,8 @@ import (
 	"gofabric/core"
 )
 
-// RunProcesses runs the core of the suite between this process and a child, which is the same test, given by its name, with IsFar.
+// RunProcesses runs the core of the suite between this process and a child. The child runs the same test, given by its
+// name, and IsFar is true there.
 func RunProcesses(t *testing.T, st Stack, test string, m Model) {
 	NoLeaks(t)
 	c := startFar(t, test, st.Name)
@@ -41,7 +43,8 @@ func RunProcesses(t *testing.T, st Stack, test string, m Model) {
 	for i, n := range []int{0, 1, 100, 4096, 70_000, 1<<20 + 3} {
 		for _, tag := range tagged {
 			for _, data := range []bool{false, true} {
-				o := order{Msg: Pattern(n, uint64(i)), N: n + 1, Tagged: tag, Tag: uint64(40 + i), CQData: data, Ctx: core.OpContext(i)}
+				o := order{Msg: Pattern(n, uint64(i)), N: n + 1, Tagged: tag, Tag: uint64(40 + i),
+					CQData: data, Ctx: core.OpContext(i)}
 				there(p, c, o)
 				back(p, c, o)
 			}
@@ -54,12 +57,12 @@ func RunProcesses(t *testing.T, st Stack, test string, m Model) {
 	}
 }
 
-// verify checks a message that arrived.
+// verify checks a message that has arrived.
 func (o order) verify(t testing.TB, what string, buf []byte, flags core.CompFlags, data, tag uint64) {
 	t.Helper()
 	what = fmt.Sprintf("%s of %d bytes, tagged %v, data %v", what, len(o.Msg), o.Tagged, o.CQData)
 	if len(buf) != len(o.Msg) || string(buf) != string(o.Msg) {
-		t.Fatalf("%s: %d bytes arrived, or other ones", what, len(buf))
+		t.Fatalf("%s: %d bytes arrived, or the wrong message", what, len(buf))
 	}
 	if o.CQData != (flags&core.CompRemoteCQData != 0) || o.CQData && data != cqData || o.Tagged && tag != o.Tag {
 		t.Fatalf("%s: flags %#x, data %#x, tag %d", what, uint64(flags), data, tag)
@@ -77,7 +80,7 @@ func there(p *Pair, c *child, o order) {
 	p.Want(p.A, o.Ctx)
 }
 
-// back has the child send.
+// back has the child send a message.
 func back(p *Pair, c *child, o order) {
 	p.T.Helper()
 	buf := make([]byte, o.N)
@@ -94,7 +97,7 @@ func back(p *Pair, c *child, o order) {
 	c.do(p, order{Op: "want", Ctx: o.Ctx})
 }
 
-// farRMA writes the child's memory, with remote CQ data, too, and reads it.
+// farRMA writes to the child's memory, also with remote CQ data, and reads it.
 func farRMA(p *Pair, c *child, r answer) {
 	p.T.Helper()
 	for i, n := range []int{1, 500, 8192, 200_000} {
@@ -113,12 +116,13 @@ func farRMA(p *Pair, c *child, r answer) {
 	}
 }
 
-// farAtomics counts in the child's memory.
+// farAtomics adds to a number in the child's memory.
 func farAtomics(p *Pair, c *child, r answer) {
 	p.T.Helper()
 	c.do(p, order{Op: "mem", Msg: make([]byte, 16)})
 	one, result := binary.NativeEndian.AppendUint64(nil, 1), make([]byte, 8)
-	m := &core.AtomicArgs{IOV: [][]byte{one}, Addr: p.A.Peer, RMAIOC: []core.RMAIoc{{Addr: r.Base, Count: 1, Key: r.Key}}, Type: core.Uint64, Op: core.AtomicSum, Ctx: 5}
+	m := &core.AtomicArgs{IOV: [][]byte{one}, Addr: p.A.Peer,
+		RMAIOC: []core.RMAIoc{{Addr: r.Base, Count: 1, Key: r.Key}}, Type: core.Uint64, Op: core.AtomicSum, Ctx: 5}
 	for i := range uint64(50) {
 		p.Retry("fetch", func() error { return p.A.EP.FetchAtomic(m, [][]byte{result}, nil, 0) })
 		p.Want(p.A, 5)

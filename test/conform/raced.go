@@ -2,5 +2,5 @@
 
 package conform
 
-// Raced says that the race detector watches.
+// Raced reports whether the race detector is on.
 const Raced = true

@@ -23,13 +23,13 @@ func testRDM(t *testing.T, st Stack) {
 	t.Run("directed", func(t *testing.T) { rdmDirected(t, st) })
 	t.Run("alltoall", func(t *testing.T) { rdmAllToAll(t, st) })
 	t.Run("names", func(t *testing.T) { rdmNames(t, st) })
-	// Those who lose a peer mostly wait.
+	// Tests that lose a peer mostly wait, so they run in parallel.
 	t.Run("restart", func(t *testing.T) { t.Parallel(); rdmRestart(t, st) })
 	t.Run("killed", func(t *testing.T) { t.Parallel(); rdmKilled(t, st) })
 	t.Run("dead", func(t *testing.T) { t.Parallel(); rdmDead(t, st) })
 }
 
-// add opens one more endpoint in its own domain, which knows and is known by nobody yet.
+// add opens one more endpoint in its own domain. It is in no vector yet, and has no peers.
 func (p *Pair) add(name string, opts ...Option) *Side {
 	p.T.Helper()
 	s := openSide(p.T, p.Stack, name, makeConfig(opts), nil)
@@ -40,7 +40,7 @@ func (p *Pair) add(name string, opts ...Option) *Side {
 	return s
 }
 
-// rdmOnDemand sends the first message either way, with each call.
+// rdmOnDemand sends the first message in either direction, with each call.
 func rdmOnDemand(t *testing.T, st Stack) {
 	for i, c := range msgSends {
 		p := Open(t, st)
@@ -54,7 +54,7 @@ func rdmOnDemand(t *testing.T, st Stack) {
 	}
 }
 
-// rdmSimultaneous has both sides send their first messages at the same moment, again and again.
+// rdmSimultaneous has both sides send their first messages at the same time, repeatedly.
 func rdmSimultaneous(t *testing.T, st Stack) {
 	p := Open(t, st)
 	for round := range 100 {
@@ -114,7 +114,7 @@ func rdmSimultaneous(t *testing.T, st Stack) {
 	}
 }
 
-// rdmSelf sends to the endpoint itself: messages, tagged, remote access.
+// rdmSelf has an endpoint send messages to itself, with and without tags, and access its own memory.
 func rdmSelf(t *testing.T, st Stack) {
 	caps := allCaps(t, st)
 	p := Open(t, st, WithCaps(caps))
@@ -126,7 +126,7 @@ func rdmSelf(t *testing.T, st Stack) {
 			exchange(p, a, a, taggedSends[i%4], taggedRecvs[0], n, uint64(100+i))
 		}
 	}
-	// Before the receive is posted.
+	// The message is unexpected.
 	p.Retry("send", func() error { return a.EP.Send(Pattern(50, 5), 0, a.Peer, 1) })
 	for range 20 {
 		p.Progress()
@@ -151,7 +151,7 @@ func rdmSelf(t *testing.T, st Stack) {
 	}
 }
 
-// rdmSendOnly has a peer that only sends, is in nobody's vector and goes away.
+// rdmSendOnly has a peer that only sends, is in no vector, and then closes.
 func rdmSendOnly(t *testing.T, st Stack) {
 	p := Open(t, st, WithoutPeer())
 	buf := make([]byte, 64)
@@ -161,7 +161,7 @@ func rdmSendOnly(t *testing.T, st Stack) {
 		p.Want(p.B, core.OpContext(i))
 		CheckPattern(t, "message", buf, 64, uint64(i))
 	}
-	// The peer is inserted later, and answered over the same connection.
+	// The peer is inserted later, and gets an answer over the same connection.
 	p.B.Peer = p.B.Insert(p.A.Addr)
 	exchange(p, p.B, p.A, msgSends[0], msgRecvs[0], 64, 1)
 	exchange(p, p.A, p.B, msgSends[0], msgRecvs[0], 64, 2)

@@ -12,7 +12,7 @@ import (
 	"gofabric/internal/tcpport"
 )
 
-// rdmRestart closes B and opens it again on the same port: A's old operations end, new ones reach the new B.
+// rdmRestart closes B and opens it again on the same port. A's old operations end, and new ones reach the new B.
 func rdmRestart(t *testing.T, st Stack) {
 	p := Open(t, st)
 	for round := range uint64(3) {
@@ -21,11 +21,12 @@ func rdmRestart(t *testing.T, st Stack) {
 		old := p.B.Addr
 		p.B.Asleep = true
 		p.B.CloseEP()
-		// Operations towards nobody end with an error that names the peer.
+		// Operations to a closed peer end with an error that names the peer.
 		named := false
 		send := func(ctx core.OpContext) {
 			err := p.TryPost(func() error {
-				return p.A.EP.SendMsg(&core.MsgArgs{IOV: [][]byte{Pattern(100, 1)}, Addr: p.A.Peer, Ctx: ctx}, core.OpDeliveryComplete)
+				return p.A.EP.SendMsg(&core.MsgArgs{IOV: [][]byte{Pattern(100, 1)}, Addr: p.A.Peer, Ctx: ctx},
+					core.OpDeliveryComplete)
 			})
 			if err != nil {
 				t.Fatalf("send to a peer that is gone: %v; want an error completion", err)
@@ -38,7 +39,7 @@ func rdmRestart(t *testing.T, st Stack) {
 				t.Errorf("error completion without a detail: %v", g)
 			}
 		}
-		send(700) // finds that the peer is gone
+		send(700) // this send finds out that the peer is gone
 		ends(700)
 		for ctx := core.OpContext(701); ctx < 705; ctx++ {
 			send(ctx)
@@ -54,7 +55,7 @@ func rdmRestart(t *testing.T, st Stack) {
 		p.B.openEP(info)
 		p.B.Asleep = false
 		if n := must(t, "Name", p.B.EP.Name); n != old {
-			t.Fatalf("B is back as %v, not as %v", n.IP, old.IP)
+			t.Fatalf("B is back at %v, not at %v", n.IP, old.IP)
 		}
 		p.B.got = nil
 		recoverTo(p, p.A, p.B)
@@ -64,7 +65,7 @@ func rdmRestart(t *testing.T, st Stack) {
 	exchange(p, p.B, p.A, msgSends[0], msgRecvs[0], 100, 501)
 }
 
-// recoverTo sends from s until a message reaches r, within the bound for dead peers.
+// recoverTo sends from s until a message reaches r, within the time limit for dead peers.
 func recoverTo(p *Pair, s, r *Side) {
 	p.T.Helper()
 	buf := make([]byte, 8)
@@ -72,7 +73,8 @@ func recoverTo(p *Pair, s, r *Side) {
 	end := time.Now().Add(p.Stack.bounded())
 	for i := core.OpContext(0x1000); ; i++ {
 		p.Retry("send", func() error {
-			return s.EP.SendMsg(&core.MsgArgs{IOV: [][]byte{Pattern(8, 4)}, Addr: s.Peer, Ctx: i}, core.OpDeliveryComplete)
+			return s.EP.SendMsg(&core.MsgArgs{IOV: [][]byte{Pattern(8, 4)}, Addr: s.Peer, Ctx: i},
+				core.OpDeliveryComplete)
 		})
 		if g := p.WantEnd(s, i, p.Stack.bounded()); g.Err == nil {
 			break
@@ -84,7 +86,8 @@ func recoverTo(p *Pair, s, r *Side) {
 	CheckPattern(p.T, "message after the restart", buf, 8, 4)
 }
 
-// rdmKilled closes B while A has everything in flight: each operation ends in bounded time, and C's traffic goes on.
+// rdmKilled closes B while A has operations of all kinds pending. Each operation ends in bounded time, and C's traffic
+// continues.
 func rdmKilled(t *testing.T, st Stack) {
 	caps := allCaps(t, st)
 	p := Open(t, st, WithCaps(caps))
@@ -104,13 +107,14 @@ func rdmKilled(t *testing.T, st Stack) {
 	if caps&core.CapRMA != 0 {
 		mr = p.B.Reg(make([]byte, len(big)), allAccess)
 	}
-	p.B.Asleep = st.Manual // it must not take all of it before it closes
+	p.B.Asleep = st.Manual // it must not receive all of it before it closes
 	for i := core.OpContext(100); i < 104; i++ {
 		post(i, func() error { return p.A.EP.Send(big, 0, p.A.Peer, i) })
 	}
 	for i := core.OpContext(110); i < 114; i++ {
 		post(i, func() error {
-			return p.A.EP.SendMsg(&core.MsgArgs{IOV: [][]byte{big[:8]}, Addr: p.A.Peer, Ctx: i}, core.OpDeliveryComplete)
+			return p.A.EP.SendMsg(&core.MsgArgs{IOV: [][]byte{big[:8]}, Addr: p.A.Peer, Ctx: i},
+				core.OpDeliveryComplete)
 		})
 		if caps&core.CapTagged != 0 {
 			post(i+10, func() error { return p.A.EP.TSend(big[:min(len(big), 100000)], 0, p.A.Peer, 1, i+10) })
@@ -129,7 +133,7 @@ func rdmKilled(t *testing.T, st Stack) {
 			failed++
 		}
 	}
-	t.Logf("%d of %d operations failed: an endpoint that closes may still take what is under way while it waits for its own to arrive", failed, len(posted))
+	t.Logf("%d of %d operations failed: an endpoint that closes may still receive while it waits until its own messages have arrived", failed, len(posted))
 	exchange(p, c, p.A, msgSends[0], msgRecvs[0], 1000, 5)
 	if mr != nil {
 		p.B.ok("Close MR", mr.Close())
@@ -137,10 +141,11 @@ func rdmKilled(t *testing.T, st Stack) {
 	p.B.got = nil
 }
 
-// rdmDead sends to an address without an endpoint: an error completion follows in bounded time, and other peers are served meanwhile.
+// rdmDead sends to an address without an endpoint. The send fails in bounded time, and other peers are served
+// meanwhile.
 func rdmDead(t *testing.T, st Stack) {
 	p := Open(t, st)
-	ports, err := tcpport.Free(st.node(), 1) // one that the system gives to no other test
+	ports, err := tcpport.Free(st.node(), 1) // the system gives it to no other test
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -159,7 +164,7 @@ func rdmDead(t *testing.T, st Stack) {
 			t.Errorf("error completion lacks a detail or the Send flag: %v", g)
 		}
 	}
-	// An inject to a dead address has no completion to fail, but must not stop anything.
+	// An inject to a dead address has no completion that could fail, but must not disturb other operations.
 	if err := p.TryPost(func() error { return p.A.EP.Inject(Pattern(8, 1), dead) }); err != nil {
 		t.Errorf("inject to a dead address: %v", err)
 	}
@@ -167,6 +172,6 @@ func rdmDead(t *testing.T, st Stack) {
 	if err := p.TryPost(func() error { return p.A.EP.Send(Pattern(8, 1), 0, dead, 4) }); err != nil {
 		t.Fatalf("send to a dead address: %v; want an error completion", err)
 	}
-	p.WantErr(p.A, 4) // after what became of the inject, if anything is said of it
+	p.WantErr(p.A, 4) // it may come behind an error entry for the inject
 	p.Forget()
 }

@@ -9,7 +9,7 @@ import (
 	"gofabric/core"
 )
 
-// rdmDirected receives from chosen senders (FI_DIRECTED_RECV).
+// rdmDirected receives from specified senders (FI_DIRECTED_RECV).
 func rdmDirected(t *testing.T, st Stack) {
 	caps := core.CapDirectedRecv
 	tagged := st.Offers(t, core.CapDirectedRecv|core.CapTagged)
@@ -49,7 +49,7 @@ func rdmDirected(t *testing.T, st Stack) {
 					post(i)
 				}
 			}
-			// A's messages 0, 1, 2 then 3 go to receives 1, 2 (any), 4, 5; C's to 0 and 3.
+			// A's messages 0, 1, 2 and 3 match receives 1, 2 (any source), 4 and 5. C's match 0 and 3.
 			want := []uint64{10, 0, 1, 11, 2, 3}
 			for i := range uint64(4) {
 				p.Retry("inject", func() error { return k.send(p.A, Pattern(16, i)) })
@@ -57,7 +57,9 @@ func rdmDirected(t *testing.T, st Stack) {
 					p.Want(p.B, []core.OpContext{2, 3, 5, 6}[i])
 				}
 			}
-			if late { // the wildcard, posted third, takes the earliest that is left: A's second, if A's are there first
+			// The wildcard, posted third, takes the earliest message that is left: A's second, if A's have arrived
+			// first.
+			if late {
 				post(0)
 				post(1)
 				p.Want(p.B, 2)
@@ -83,7 +85,7 @@ func rdmDirected(t *testing.T, st Stack) {
 	}
 }
 
-// rdmAllToAll opens 32 endpoints and has each send to each, itself included.
+// rdmAllToAll opens 32 endpoints and has each send to each, including itself.
 func rdmAllToAll(t *testing.T, st Stack) {
 	const n, each = 32, 3
 	k := makeConfig([]Option{WithRxSize(256)})

@@ -1,7 +1,7 @@
 package conform
 
-// Receives that look at the sender, or take several tagged messages (fi_getinfo(3): FI_TAGGED_DIRECTED_RECV, FI_EXACT_DIRECTED_RECV, FI_TAGGED_MULTI_RECV,
-// FI_SOURCE_ERR).
+// Receives that depend on the sender, or take several tagged messages (fi_getinfo(3): FI_TAGGED_DIRECTED_RECV,
+// FI_EXACT_DIRECTED_RECV, FI_TAGGED_MULTI_RECV, FI_SOURCE_ERR).
 
 import (
 	"errors"
@@ -18,10 +18,11 @@ func testReceives(t *testing.T, st Stack) {
 	t.Run("scalstrangers", func(t *testing.T) { scalStrangers(t, st) })
 }
 
-// directedKinds checks of which receives the source counts, and of which it must be exact, for each way to ask for it.
+// directedKinds checks for which receives the source counts, and for which it must be exact, for each way to request
+// that.
 func directedKinds(t *testing.T, st Stack) {
 	const msg, tag, exact = core.CapDirectedRecv, core.CapTaggedDirectedRecv, core.CapExactDirectedRecv
-	if st.EPType == core.EPTypeMsg { // who has one peer need not name it
+	if st.EPType == core.EPTypeMsg { // an endpoint with one peer need not name it
 		return
 	}
 	for _, c := range []struct {
@@ -41,13 +42,13 @@ func directedKinds(t *testing.T, st Stack) {
 		}
 		p := Open(t, st, WithCaps(core.CapTagged|c.caps))
 		b := p.B
-		other := b.Insert(b.Addr) // B itself, who does not send
+		other := b.Insert(b.Addr) // B itself, which does not send
 		buf := make([]byte, 16)
 		if err := b.EP.Recv(buf, 0, core.AddrUnspec, 1); oneOf(err, core.ErrInval) != c.exactMsgs {
-			t.Errorf("caps %#x: recv from anybody: %v", uint64(c.caps), err)
+			t.Errorf("caps %#x: recv from any source: %v", uint64(c.caps), err)
 		}
 		if err := b.EP.TRecv(buf, 0, core.AddrUnspec, 5, 0, 2); oneOf(err, core.ErrInval) != c.exactTags {
-			t.Errorf("caps %#x: trecv from anybody: %v", uint64(c.caps), err)
+			t.Errorf("caps %#x: trecv from any source: %v", uint64(c.caps), err)
 		}
 		if !c.exactMsgs {
 			b.ok("Cancel", b.EP.Cancel(1))
@@ -57,7 +58,7 @@ func directedKinds(t *testing.T, st Stack) {
 			b.ok("Cancel", b.EP.Cancel(2))
 			p.WantErr(b, 2, core.ErrCanceled)
 		}
-		// The receive from the other is older: it gets the message unless the source counts.
+		// The receive from the other source is older. It gets the message unless the source counts.
 		for i, from := range []core.FIAddr{other, b.Peer} {
 			b.ok("recv", b.EP.Recv(buf, 0, from, core.OpContext(10+i)))
 			b.ok("trecvmsg", b.EP.TRecvMsg(&core.TaggedArgs{IOV: [][]byte{buf}, Addr: from, Tag: 5, Ctx: core.OpContext(20 + i)}, core.OpCompletion))
@@ -67,7 +68,7 @@ func directedKinds(t *testing.T, st Stack) {
 		want := map[bool]core.OpContext{true: 1}
 		p.Want(b, 10+want[c.msgs])
 		p.Want(b, 20+want[c.tags])
-		// So does a peek.
+		// The same holds for a peek.
 		p.Retry("tinject", func() error { return p.A.EP.TInject(still[:8], p.A.Peer, 6) })
 		for _, from := range []core.FIAddr{b.Peer, other} {
 			p.until("peek", func() bool {
@@ -83,7 +84,8 @@ func directedKinds(t *testing.T, st Stack) {
 	}
 }
 
-// taggedMulti has a buffer take tagged messages of some tags while other receives stand around it, and give it back when it is full.
+// taggedMulti has a buffer take tagged messages with some tags, next to receives for other tags, until it is full and
+// released.
 func taggedMulti(t *testing.T, st Stack) {
 	if !st.need(t, core.CapTagged|core.CapTaggedMultiRecv) {
 		return
@@ -95,11 +97,12 @@ func taggedMulti(t *testing.T, st Stack) {
 		post := func() {
 			p.Retry("trecv", func() error { return p.B.Rx().TRecv(one, 0, core.AddrUnspec, 7, 0, 1) })
 			p.Retry("trecvmsg", func() error {
-				return p.B.Rx().TRecvMsg(&core.TaggedArgs{IOV: [][]byte{buf}, Addr: core.AddrUnspec, Tag: 0, Ignore: 0xf, Ctx: 2}, core.OpMultiRecv|core.OpCompletion)
+				return p.B.Rx().TRecvMsg(&core.TaggedArgs{IOV: [][]byte{buf}, Addr: core.AddrUnspec, Tag: 0,
+					Ignore: 0xf, Ctx: 2}, core.OpMultiRecv|core.OpCompletion)
 			})
 		}
 		send := func() {
-			for i, tag := range []uint64{3, 7, 7, 8} { // the second goes to the other receive
+			for i, tag := range []uint64{3, 7, 7, 8} { // the second message goes to the other receive
 				p.Retry("tsend", func() error { return p.A.EP.TSend(Pattern(300, uint64(i)), 0, p.A.Peer, tag, core.OpContext(10+i)) })
 				p.Want(p.A, core.OpContext(10+i))
 			}
@@ -117,26 +120,29 @@ func taggedMulti(t *testing.T, st Stack) {
 		CheckPattern(t, "the other receive", one, 300, 1)
 		for i, m := range []struct{ tag, seed uint64 }{{3, 0}, {7, 2}, {8, 3}} {
 			g := p.Want(p.B, 2)
-			if g.Tag != m.tag || g.Len != 300 || &g.Buf[0] != &buf[300*i] || g.Flags&core.CompTagged == 0 || g.Flags&core.CompMultiRecv != 0 {
+			if g.Tag != m.tag || g.Len != 300 || &g.Buf[0] != &buf[300*i] || g.Flags&core.CompTagged == 0 ||
+				g.Flags&core.CompMultiRecv != 0 {
 				t.Errorf("message %d in the buffer: %v", i, g)
 			}
 			CheckPattern(t, "in the buffer", buf[300*i:], 300, m.seed)
 		}
 		p.Retry("tinject", func() error { return p.A.EP.TInject(Pattern(50, 9), p.A.Peer, 1) })
 		if g := p.Want(p.B, 2); g.Len != 50 || g.Flags&core.CompMultiRecv == 0 {
-			t.Errorf("the last message: %v; want the buffer back", g)
+			t.Errorf("the last message: %v; want the buffer released", g)
 		}
 		exchange(p, p.A, p.B, taggedSends[0], taggedRecvs[0], 10, 5)
 		p.Close()
 	}
 }
 
-// strangers checks that what comes from a sender who is not in the vector is received, and reported with its address; and no more once it is inserted.
+// strangers checks that a message from a sender outside of the vector is received, and reported with the sender's
+// address until the sender is inserted.
 func strangers(t *testing.T, st Stack) {
 	if st.EPType == core.EPTypeMsg || !st.need(t, core.CapTagged|core.CapSource|core.CapSourceErr) {
 		return
 	}
-	p := Open(t, st, WithCaps(core.CapTagged|core.CapRMA|core.CapRMAEvent|core.CapSource|core.CapSourceErr), WithoutPeer())
+	p := Open(t, st, WithCaps(core.CapTagged|core.CapRMA|core.CapRMAEvent|core.CapSource|core.CapSourceErr),
+		WithoutPeer())
 	b := p.B
 	buf := make([]byte, 5000)
 	name := func(what string, ctx core.OpContext, n int) core.Addr {
@@ -158,7 +164,7 @@ func strangers(t *testing.T, st Stack) {
 		p.Retry("tsend", func() error { return p.A.EP.TSend(Pattern(n, 1), 0, p.A.Peer, 4, 2) })
 		p.Want(p.A, 2)
 		if late {
-			p.until("peek", func() bool { // looking is no receiving
+			p.until("peek", func() bool { // a peek is not a receive
 				p.Retry("peek", func() error {
 					return b.EP.TRecvMsg(&core.TaggedArgs{Addr: core.AddrUnspec, Tag: 4, Ctx: 3}, core.OpPeek)
 				})
@@ -183,7 +189,7 @@ func strangers(t *testing.T, st Stack) {
 	b.ok("Close MR", mr.Close())
 }
 
-// scalStrangers is strangers at the contexts of a scalable endpoint.
+// scalStrangers is strangers for the contexts of a scalable endpoint.
 func scalStrangers(t *testing.T, st Stack) {
 	const caps = scalCaps | core.CapRMAEvent | core.CapSource | core.CapSourceErr
 	if st.EPType == core.EPTypeMsg || st.Foreign || !st.need(t, caps) {

@@ -22,7 +22,8 @@ func testRMA(t *testing.T, st Stack) {
 	for _, m := range []struct {
 		name string
 		mode core.MRMode
-	}{{"offset", 0}, {"virt", core.MRModeVirtAddr | core.MRModeProvKey | core.MRModeAllocated}, {"provkey", core.MRModeProvKey}, {"virt+appkey", core.MRModeVirtAddr}, {"endpoint", core.MRModeEndpoint}} {
+	}{{"offset", 0}, {"virt", core.MRModeVirtAddr | core.MRModeProvKey | core.MRModeAllocated},
+		{"provkey", core.MRModeProvKey}, {"virt+appkey", core.MRModeVirtAddr}, {"endpoint", core.MRModeEndpoint}} {
 		t.Run(m.name, func(t *testing.T) {
 			p := Open(t, st, WithCaps(core.CapRMA), WithMRMode(m.mode))
 			if got := p.B.Info.Domain.MRMode &^ m.mode &^ st.MRMode; got != 0 {
@@ -58,10 +59,12 @@ var rmaTable = []rmaCall{
 		return s.EP.WriteMsg(&core.RMAArgs{IOV: s.tx(b, 2), Addr: s.Peer, RMAIOV: s.remote(a, k, len(b), 3), Ctx: c}, 0)
 	}},
 	{"writemsg+delivery_complete", false, false, false, func(s *Side, b []byte, a, k uint64, c core.OpContext) error {
-		return s.EP.WriteMsg(&core.RMAArgs{IOV: s.tx(b, 3), Addr: s.Peer, RMAIOV: s.remote(a, k, len(b), 4), Ctx: c}, core.OpDeliveryComplete)
+		return s.EP.WriteMsg(&core.RMAArgs{IOV: s.tx(b, 3), Addr: s.Peer, RMAIOV: s.remote(a, k, len(b), 4), Ctx: c},
+			core.OpDeliveryComplete)
 	}},
 	{"writemsg+data", false, false, true, func(s *Side, b []byte, a, k uint64, c core.OpContext) error {
-		return s.EP.WriteMsg(&core.RMAArgs{IOV: [][]byte{b}, Addr: s.Peer, RMAIOV: s.remote(a, k, len(b), 1), Ctx: c, Data: s.data()}, core.OpRemoteCQData)
+		return s.EP.WriteMsg(&core.RMAArgs{IOV: [][]byte{b}, Addr: s.Peer, RMAIOV: s.remote(a, k, len(b), 1), Ctx: c,
+			Data: s.data()}, core.OpRemoteCQData)
 	}},
 	{"writedata", false, false, true, func(s *Side, b []byte, a, k uint64, c core.OpContext) error {
 		return s.EP.WriteData(b, 0, s.data(), s.Peer, a, k, c)
@@ -81,7 +84,7 @@ var rmaTable = []rmaCall{
 	}},
 }
 
-// riov cuts the n bytes at addr into parts.
+// riov splits the n bytes at addr into parts.
 func riov(addr, key uint64, n, parts int) []core.RMAIov {
 	var out []core.RMAIov
 	for i := parts; i > 0; i-- {
@@ -136,12 +139,14 @@ func rmaCalls(t *testing.T, p *Pair) {
 				continue
 			}
 			if c.data {
-				g := p.WantWhere(p.B, what+": remote CQ data", func(g *Got) bool { return g.Flags&core.CompRemoteWrite != 0 })
-				if g.Err != nil || g.Data != p.A.data() || g.Flags&(core.CompRemoteCQData|core.CompRMA) != core.CompRemoteCQData|core.CompRMA {
+				g := p.WantWhere(p.B, what+": remote CQ data",
+					func(g *Got) bool { return g.Flags&core.CompRemoteWrite != 0 })
+				if g.Err != nil || g.Data != p.A.data() ||
+					g.Flags&(core.CompRemoteCQData|core.CompRMA) != core.CompRemoteCQData|core.CompRMA {
 					t.Errorf("%s: target saw %v; want CompRMA|CompRemoteWrite|CompRemoteCQData and its data", what, g)
 				}
 			}
-			// Writes complete when sent; what a following read sees is ordered behind them (FI_ORDER_RAW).
+			// Writes complete when they are sent. The read that follows is ordered behind them (FI_ORDER_RAW).
 			settle(p, mr)
 			CheckPattern(t, what, mem[off:], n, seed)
 			CheckZero(t, what+", before the range", mem[:off])
@@ -150,7 +155,8 @@ func rmaCalls(t *testing.T, p *Pair) {
 	}
 }
 
-// forData posts the receive at B that remote CQ data takes where the Info says that it takes one (fi_getinfo(3), FI_RX_CQ_DATA).
+// forData posts a receive at B for remote CQ data, if the Info says that the data take one (fi_getinfo(3),
+// FI_RX_CQ_DATA).
 func (p *Pair) forData() {
 	p.T.Helper()
 	if p.B.takesReceives() {
@@ -158,7 +164,7 @@ func (p *Pair) forData() {
 	}
 }
 
-// takesReceives says whether remote CQ data takes a posted receive.
+// takesReceives reports whether remote CQ data take a posted receive.
 func (s *Side) takesReceives() bool { return s.Info.Rx.Mode&core.ModeRxCQData != 0 }
 
 // settle waits until all earlier writes of A have reached B's memory.

@@ -1,6 +1,7 @@
 package conform
 
-// Forbidden remote accesses (fi_mr(3)): the initiator gets an error, the target's memory is untouched, others go on.
+// Forbidden remote accesses (fi_mr(3)). The initiator gets an error, the target's memory is not touched, and other
+// operations continue.
 
 import (
 	"sync"
@@ -37,7 +38,7 @@ func testAccess(t *testing.T, st Stack) {
 	for _, virt := range []core.MRMode{0, core.MRModeVirtAddr | core.MRModeProvKey | core.MRModeAllocated} {
 		bystander := Open(t, st, WithCaps(core.CapRMA), WithMRMode(virt))
 		by := bystander.B.Reg(make([]byte, 64), allAccess)
-		t.Cleanup(func() { bystander.B.ok("Close MR", by.Close()) }) // when all below have ended
+		t.Cleanup(func() { bystander.B.ok("Close MR", by.Close()) }) // after all subtests have ended
 		var one sync.Mutex
 		others := func() {
 			one.Lock()
@@ -46,13 +47,15 @@ func testAccess(t *testing.T, st Stack) {
 		}
 		for _, c := range cases {
 			t.Run(c.name, func(t *testing.T) {
-				t.Parallel() // a native peer does not say that it refuses: it is waited for
+				t.Parallel() // a native peer does not report the refusal, so the access must time out
 				p := Open(t, st, WithCaps(core.CapRMA), WithMRMode(virt))
 				guard := make([]byte, 3*size)
 				mr := p.B.Reg(guard[size:2*size], c.access)
 				buf := Pattern(c.n, 1)
 				post := func() error {
-					a := &core.RMAArgs{IOV: [][]byte{buf}, Addr: p.A.Peer, RMAIOV: []core.RMAIov{{Addr: mr.Base() + c.off, Len: uint64(c.n), Key: mr.Key() ^ c.keyXor}}, Ctx: 1}
+					a := &core.RMAArgs{IOV: [][]byte{buf}, Addr: p.A.Peer,
+						RMAIOV: []core.RMAIov{{Addr: mr.Base() + c.off, Len: uint64(c.n), Key: mr.Key() ^ c.keyXor}},
+						Ctx:    1}
 					if c.read {
 						return p.A.EP.ReadMsg(a, 0)
 					}
@@ -83,7 +86,8 @@ func testAccess(t *testing.T, st Stack) {
 			base, key := mr.Base(), mr.Key()
 			p.B.ok("Close MR", mr.Close())
 			if !p.refusedAtOnce("write", func() error {
-				return p.A.EP.WriteMsg(&core.RMAArgs{IOV: [][]byte{Pattern(8, 1)}, Addr: p.A.Peer, RMAIOV: []core.RMAIov{{Addr: base, Len: 8, Key: key}}, Ctx: 1}, core.OpDeliveryComplete)
+				return p.A.EP.WriteMsg(&core.RMAArgs{IOV: [][]byte{Pattern(8, 1)}, Addr: p.A.Peer,
+					RMAIOV: []core.RMAIov{{Addr: base, Len: 8, Key: key}}, Ctx: 1}, core.OpDeliveryComplete)
 			}) {
 				p.WantErr(p.A, 1)
 			}
@@ -94,7 +98,8 @@ func testAccess(t *testing.T, st Stack) {
 	}
 }
 
-// accessAfter checks that an RDM endpoint still reaches the peer after a refused access: at most what was in flight is lost.
+// accessAfter checks that an RDM endpoint can still reach the peer after a refused access. At most pending operations
+// are lost.
 func accessAfter(p *Pair, mr *core.MemoryRegion) {
 	p.T.Helper()
 	if p.Stack.EPType != core.EPTypeRDM {
@@ -105,12 +110,13 @@ func accessAfter(p *Pair, mr *core.MemoryRegion) {
 	delivered := false
 	for try := core.OpContext(100); try < 150 && !delivered; try++ {
 		p.Retry("send after a refused access", func() error {
-			return p.A.EP.SendMsg(&core.MsgArgs{IOV: [][]byte{Pattern(8, 3)}, Addr: p.A.Peer, Ctx: try}, core.OpDeliveryComplete)
+			return p.A.EP.SendMsg(&core.MsgArgs{IOV: [][]byte{Pattern(8, 3)}, Addr: p.A.Peer, Ctx: try},
+				core.OpDeliveryComplete)
 		})
 		delivered = p.WantEnd(p.A, try, Deadline).Err == nil
 	}
 	if !delivered {
-		p.T.Errorf("the peer is out of reach after a refused access\n%s", p.Dump())
+		p.T.Errorf("the peer cannot be reached after a refused access\n%s", p.Dump())
 		return
 	}
 	p.Want(p.B, 50)

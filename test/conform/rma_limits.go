@@ -1,6 +1,6 @@
 package conform
 
-// Remote memory access (fi_rma(3), fi_mr(3)): keys, limits, sizes, many operations in flight.
+// Remote memory access (fi_rma(3), fi_mr(3)): keys, limits, sizes, many pending operations.
 
 import (
 	"bytes"
@@ -46,7 +46,7 @@ func rmaRegions(t *testing.T, st Stack) {
 
 	pk := Open(t, st, WithCaps(core.CapRMA), WithMRMode(core.MRModeVirtAddr|core.MRModeProvKey|core.MRModeAllocated))
 	if pk.B.Info.Domain.MRMode&core.MRModeProvKey == 0 {
-		t.Log("MRModeProvKey was asked for and cleared, as native does where it is not needed: keys are the application's")
+		t.Log("MRModeProvKey was requested and cleared, as in native where it is not needed: the application chooses keys")
 		return
 	}
 	keys := map[uint64]bool{}
@@ -66,7 +66,7 @@ func rmaRegions(t *testing.T, st Stack) {
 	}
 }
 
-// sizeOf is how many bytes a list of buffers has.
+// sizeOf returns the total length of a list of buffers.
 func sizeOf(iov [][]byte) (n int) {
 	for _, b := range iov {
 		n += len(b)
@@ -74,7 +74,7 @@ func sizeOf(iov [][]byte) (n int) {
 	return n
 }
 
-// rmaLimits checks what is refused at the call.
+// rmaLimits checks that calls beyond a limit are refused.
 func rmaLimits(t *testing.T, st Stack) {
 	p := Open(t, st, WithCaps(core.CapRMA))
 	a := p.A
@@ -86,11 +86,14 @@ func rmaLimits(t *testing.T, st Stack) {
 	refuse(t, "writev with too many iovs", a.EP.WriteV(many, nil, a.Peer, 0, 1, 1), bad...)
 	refuse(t, "readv with too many iovs", a.EP.ReadV(many, nil, a.Peer, 0, 1, 1), bad...)
 	refuse(t, "writemsg with too many remote iovs",
-		a.EP.WriteMsg(&core.RMAArgs{IOV: [][]byte{big}, Addr: a.Peer, RMAIOV: riov(0, 1, len(big), a.Info.Tx.RMAIOVLimit+1), Ctx: 1}, 0), bad...)
+		a.EP.WriteMsg(&core.RMAArgs{IOV: [][]byte{big}, Addr: a.Peer,
+			RMAIOV: riov(0, 1, len(big), a.Info.Tx.RMAIOVLimit+1), Ctx: 1}, 0), bad...)
 	refuse(t, "writemsg with unequal lengths",
-		a.EP.WriteMsg(&core.RMAArgs{IOV: [][]byte{big}, Addr: a.Peer, RMAIOV: riov(0, 1, len(big)-1, 1), Ctx: 1}, 0), bad...)
+		a.EP.WriteMsg(&core.RMAArgs{IOV: [][]byte{big}, Addr: a.Peer, RMAIOV: riov(0, 1, len(big)-1, 1), Ctx: 1}, 0),
+		bad...)
 	refuse(t, "readmsg with unequal lengths",
-		a.EP.ReadMsg(&core.RMAArgs{IOV: [][]byte{big}, Addr: a.Peer, RMAIOV: riov(0, 1, len(big)+1, 2), Ctx: 1}, 0), bad...)
+		a.EP.ReadMsg(&core.RMAArgs{IOV: [][]byte{big}, Addr: a.Peer, RMAIOV: riov(0, 1, len(big)+1, 2), Ctx: 1}, 0),
+		bad...)
 	p.WantNone(a)
 	exchange(p, p.A, p.B, msgSends[0], msgRecvs[0], 50, 1)
 }
@@ -102,7 +105,8 @@ func rmaLarge(t *testing.T, st Stack) {
 	mr := p.B.Reg(mem, allAccess)
 	src := Pattern(n, 1)
 	p.Retry("write", func() error {
-		return p.A.EP.WriteMsg(&core.RMAArgs{IOV: p.A.tx(src, 3), Addr: p.A.Peer, RMAIOV: p.A.remote(mr.Base(), mr.Key(), n, 2), Ctx: 1}, core.OpDeliveryComplete)
+		return p.A.EP.WriteMsg(&core.RMAArgs{IOV: p.A.tx(src, 3), Addr: p.A.Peer,
+			RMAIOV: p.A.remote(mr.Base(), mr.Key(), n, 2), Ctx: 1}, core.OpDeliveryComplete)
 	})
 	p.Want(p.A, 1)
 	p.Progress()
@@ -116,7 +120,7 @@ func rmaLarge(t *testing.T, st Stack) {
 	p.B.ok("Close MR", mr.Close())
 }
 
-// rmaMany keeps many reads and writes of both directions in flight.
+// rmaMany keeps many reads and writes pending in both directions.
 func rmaMany(t *testing.T, st Stack) {
 	const n, each = 400, 700
 	p := Open(t, st, WithCaps(core.CapRMA))
@@ -162,7 +166,8 @@ func rmaMany(t *testing.T, st Stack) {
 	}
 }
 
-// rmaLocal asks for FI_MR_LOCAL and passes descriptors; where local registration is not needed the mode is cleared and descriptors do no harm.
+// rmaLocal requests FI_MR_LOCAL and passes descriptors. Where local registration is not needed, GetInfo clears the
+// mode, and descriptors are ignored.
 func rmaLocal(t *testing.T, st Stack) {
 	p := Open(t, st, WithCaps(core.CapRMA), WithMRMode(core.MRModeLocal))
 	mem, local := make([]byte, 1000), Pattern(1000, 1)

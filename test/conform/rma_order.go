@@ -1,6 +1,6 @@
 package conform
 
-// Remote memory access (fi_rma(3)): what is ordered behind a write, remote CQ data, target counters (FI_RMA_EVENT).
+// Remote memory access (fi_rma(3)): order behind a write, remote CQ data, target counters (FI_RMA_EVENT).
 
 import (
 	"context"
@@ -37,7 +37,7 @@ func rmaOrder(t *testing.T, st Stack) {
 			p.Progress()
 			CheckPattern(t, "second write, when a later send arrives", mem, n/2, uint64(i)+1000)
 			if string(mem[n/2:n]) != string(src[n/2:]) {
-				t.Fatal("first write is not there when a later send arrives")
+				t.Fatal("the first write is missing when a later send arrives")
 			}
 		}
 		if order&core.OrderRAW != 0 {
@@ -57,7 +57,8 @@ func rmaOrder(t *testing.T, st Stack) {
 	p.B.ok("Close MR", mr.Close())
 }
 
-// rmaData checks that writes with remote CQ data consume no receive and that plain ones are silent at the target.
+// rmaData checks that writes with remote CQ data consume no receive, and that plain writes have no completion at the
+// target.
 func rmaData(t *testing.T, st Stack) {
 	p := Open(t, st, WithCaps(core.CapRMA))
 	mem := make([]byte, 64)
@@ -93,7 +94,7 @@ func rmaData(t *testing.T, st Stack) {
 	p.B.ok("Close MR", mr.Close())
 }
 
-// rmaEvents checks target counters (FI_RMA_EVENT): of the endpoint and of the region.
+// rmaEvents checks target counters (FI_RMA_EVENT) of the endpoint and of the region.
 func rmaEvents(t *testing.T, st Stack) {
 	if !st.need(t, core.CapRMA|core.CapRMAEvent) {
 		return

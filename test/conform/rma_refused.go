@@ -1,7 +1,7 @@
 package conform
 
-// Refused remote accesses (docs/wire/tcp.md, "Verdicts"): the operation itself ends with an error that says what was wrong, also one that has no completion otherwise;
-// the connection and what is on it go on.
+// Refused remote accesses (docs/wire/tcp.md, "Verdicts"). The operation ends with an error that tells the reason, even
+// if it has no completion otherwise. The connection and its other operations continue.
 
 import (
 	"errors"
@@ -15,13 +15,13 @@ import (
 type refusedCall struct {
 	name    string
 	caps    core.Caps
-	reads   bool // it needs the right to read
-	writes  bool // it needs the right to write
+	reads   bool // needs the right to read
+	writes  bool // needs the right to write
 	data    bool
-	inject  bool           // it has no completion if it goes well
-	result  bool           // it brings something into b
-	counter core.BindFlags // that it counts for
-	level   core.OpFlags   // that it needs
+	inject  bool           // has no completion if it succeeds
+	result  bool           // puts a result into b
+	counter core.BindFlags // the counter that counts it
+	level   core.OpFlags   // the completion level that it needs
 	do      func(s *Side, b []byte, addr, key uint64, ctx core.OpContext) error
 }
 
@@ -32,45 +32,56 @@ func refusedCalls() (all []refusedCall) {
 		if c.read {
 			counter = core.BindRead
 		}
-		all = append(all, refusedCall{name: c.name, caps: core.CapRMA, reads: c.read, writes: !c.read, data: c.data, inject: c.inject, result: c.read, counter: counter, do: c.do})
+		all = append(all, refusedCall{name: c.name, caps: core.CapRMA, reads: c.read, writes: !c.read, data: c.data,
+			inject: c.inject, result: c.read, counter: counter, do: c.do})
 	}
-	for name, f := range map[string]core.OpFlags{"inject": core.OpInject, "inject_complete": core.OpInjectComplete, "transmit_complete": core.OpTransmitComplete, "fence": core.OpFence} {
-		all = append(all, refusedCall{name: "writemsg+" + name, caps: core.CapRMA, writes: true, counter: core.BindWrite, level: f, do: func(s *Side, b []byte, a, k uint64, c core.OpContext) error {
-			return s.EP.WriteMsg(&core.RMAArgs{IOV: [][]byte{b}, Addr: s.Peer, RMAIOV: riov(a, k, len(b), 1), Ctx: c}, f)
-		}})
+	for name, f := range map[string]core.OpFlags{"inject": core.OpInject, "inject_complete": core.OpInjectComplete,
+		"transmit_complete": core.OpTransmitComplete, "fence": core.OpFence} {
+		all = append(all, refusedCall{name: "writemsg+" + name, caps: core.CapRMA, writes: true,
+			counter: core.BindWrite, level: f, do: func(s *Side, b []byte, a, k uint64, c core.OpContext) error {
+				return s.EP.WriteMsg(&core.RMAArgs{IOV: [][]byte{b}, Addr: s.Peer, RMAIOV: riov(a, k, len(b), 1), Ctx: c},
+					f)
+			}})
 	}
 	args := func(s *Side, b []byte, a, k uint64, c core.OpContext) *core.AtomicArgs {
-		return &core.AtomicArgs{IOV: [][]byte{Pattern(8, 2)}, Addr: s.Peer, RMAIOC: []core.RMAIoc{{Addr: a, Count: 1, Key: k}}, Type: core.Uint64, Op: core.AtomicSum, Ctx: c}
+		return &core.AtomicArgs{IOV: [][]byte{Pattern(8, 2)}, Addr: s.Peer,
+			RMAIOC: []core.RMAIoc{{Addr: a, Count: 1, Key: k}}, Type: core.Uint64, Op: core.AtomicSum, Ctx: c}
 	}
 	const caps = core.CapRMA | core.CapAtomic
 	return append(all,
-		refusedCall{name: "atomic", caps: caps, writes: true, counter: core.BindWrite, do: func(s *Side, b []byte, a, k uint64, c core.OpContext) error {
-			return s.EP.Atomic(args(s, b, a, k, c), 0)
-		}},
-		refusedCall{name: "atomic+delivery_complete", caps: caps, writes: true, counter: core.BindWrite, do: func(s *Side, b []byte, a, k uint64, c core.OpContext) error {
-			return s.EP.Atomic(args(s, b, a, k, c), core.OpDeliveryComplete)
-		}},
-		refusedCall{name: "inject_atomic", caps: caps, writes: true, inject: true, counter: core.BindWrite, do: func(s *Side, b []byte, a, k uint64, c core.OpContext) error {
-			return s.EP.InjectAtomic(Pattern(8, 2), s.Peer, a, k, core.Uint64, core.AtomicSum)
-		}},
-		refusedCall{name: "fetch_atomic", caps: caps, reads: true, writes: true, result: true, counter: core.BindRead, do: func(s *Side, b []byte, a, k uint64, c core.OpContext) error {
-			return s.EP.FetchAtomic(args(s, b, a, k, c), [][]byte{b}, nil, 0)
-		}},
-		refusedCall{name: "fetch_atomic read", caps: caps, reads: true, result: true, counter: core.BindRead, do: func(s *Side, b []byte, a, k uint64, c core.OpContext) error {
-			m := args(s, b, a, k, c)
-			m.IOV, m.Op = nil, core.AtomicRead
-			return s.EP.FetchAtomic(m, [][]byte{b}, nil, 0)
-		}},
-		refusedCall{name: "compare_atomic", caps: caps, reads: true, writes: true, result: true, counter: core.BindRead, do: func(s *Side, b []byte, a, k uint64, c core.OpContext) error {
-			m := args(s, b, a, k, c)
-			m.Op = core.AtomicCSwap
-			return s.EP.CompareAtomic(m, [][]byte{Pattern(8, 3)}, nil, [][]byte{b}, nil, 0)
-		}},
+		refusedCall{name: "atomic", caps: caps, writes: true, counter: core.BindWrite,
+			do: func(s *Side, b []byte, a, k uint64, c core.OpContext) error {
+				return s.EP.Atomic(args(s, b, a, k, c), 0)
+			}},
+		refusedCall{name: "atomic+delivery_complete", caps: caps, writes: true, counter: core.BindWrite,
+			do: func(s *Side, b []byte, a, k uint64, c core.OpContext) error {
+				return s.EP.Atomic(args(s, b, a, k, c), core.OpDeliveryComplete)
+			}},
+		refusedCall{name: "inject_atomic", caps: caps, writes: true, inject: true, counter: core.BindWrite,
+			do: func(s *Side, b []byte, a, k uint64, c core.OpContext) error {
+				return s.EP.InjectAtomic(Pattern(8, 2), s.Peer, a, k, core.Uint64, core.AtomicSum)
+			}},
+		refusedCall{name: "fetch_atomic", caps: caps, reads: true, writes: true, result: true, counter: core.BindRead,
+			do: func(s *Side, b []byte, a, k uint64, c core.OpContext) error {
+				return s.EP.FetchAtomic(args(s, b, a, k, c), [][]byte{b}, nil, 0)
+			}},
+		refusedCall{name: "fetch_atomic read", caps: caps, reads: true, result: true, counter: core.BindRead,
+			do: func(s *Side, b []byte, a, k uint64, c core.OpContext) error {
+				m := args(s, b, a, k, c)
+				m.IOV, m.Op = nil, core.AtomicRead
+				return s.EP.FetchAtomic(m, [][]byte{b}, nil, 0)
+			}},
+		refusedCall{name: "compare_atomic", caps: caps, reads: true, writes: true, result: true,
+			counter: core.BindRead, do: func(s *Side, b []byte, a, k uint64, c core.OpContext) error {
+				m := args(s, b, a, k, c)
+				m.Op = core.AtomicCSwap
+				return s.EP.CompareAtomic(m, [][]byte{Pattern(8, 3)}, nil, [][]byte{b}, nil, 0)
+			}},
 	)
 }
 
 func testRefused(t *testing.T, st Stack) {
-	if st.Foreign { // native's format has no room for a refusal: testAccess
+	if st.Foreign { // native's format cannot carry a refusal: testAccess
 		return
 	}
 	for _, c := range refusedCalls() {
@@ -84,11 +95,12 @@ func testRefused(t *testing.T, st Stack) {
 	}
 }
 
-// refusedOne has a call refused for each reason that there is, with a message under way that needs the connection to stay.
+// refusedOne makes a call fail for each possible reason. Meanwhile a message is pending that needs the connection.
 func refusedOne(t *testing.T, st Stack, c *refusedCall) {
 	const size = 64
 	caps := c.caps
-	witness := c.level != core.OpFence && st.Offers(t, core.CapTagged) && offersLevel(t, st, core.OpMatchComplete) // a fence would wait for it
+	// A fence would wait for it.
+	witness := c.level != core.OpFence && st.Offers(t, core.CapTagged) && offersLevel(t, st, core.OpMatchComplete)
 	if witness {
 		caps |= core.CapTagged
 	}
@@ -102,7 +114,7 @@ func refusedOne(t *testing.T, st Stack, c *refusedCall) {
 	p.Ping(1)
 	guard := make([]byte, 3*size)
 	whole := p.B.Reg(guard[size:2*size], allAccess)
-	right := core.AccessRemoteWrite // and not the other one, of which there is need
+	right := core.AccessRemoteWrite // the region gets the right that the call does not need
 	if c.writes {
 		right = core.AccessRemoteRead
 	}
@@ -110,12 +122,13 @@ func refusedOne(t *testing.T, st Stack, c *refusedCall) {
 	closed := p.B.Reg(make([]byte, size), allAccess)
 	base, key := closed.Base(), closed.Key()
 	if c.level == 0 {
-		settle(p, closed) // it was good once
+		settle(p, closed) // the key was valid before
 	}
 	p.B.ok("Close MR", closed.Close())
 	if witness {
 		p.Retry("tsendmsg", func() error {
-			return p.A.EP.TSendMsg(&core.TaggedArgs{IOV: [][]byte{Pattern(8, 7)}, Addr: p.A.Peer, Tag: 77, Ctx: 9000}, core.OpMatchComplete)
+			return p.A.EP.TSendMsg(&core.TaggedArgs{IOV: [][]byte{Pattern(8, 7)}, Addr: p.A.Peer, Tag: 77, Ctx: 9000},
+				core.OpMatchComplete)
 		})
 	}
 	ctx := core.OpContext(100)
@@ -138,7 +151,8 @@ func refusedOne(t *testing.T, st Stack, c *refusedCall) {
 			copy(b, Pattern(8, 1))
 		}
 		if e := p.refusal(what, c, b, x.addr, x.key, ctx); e != nil {
-			if e.Err != x.want || e.ProvErrno == 0 || !strings.Contains(e.Detail, "refused") && !strings.Contains(e.Detail, "hardware") {
+			if e.Err != x.want || e.ProvErrno == 0 || !strings.Contains(e.Detail, "refused") &&
+				!strings.Contains(e.Detail, "hardware") {
 				t.Errorf("%s: %v (provider's %d): %s; want %v", what, e.Err, e.ProvErrno, e.Detail, x.want)
 			}
 		}
@@ -160,7 +174,7 @@ func refusedOne(t *testing.T, st Stack, c *refusedCall) {
 	p.B.ok("Close MR", half.Close())
 }
 
-// refusal makes a call that is refused and returns its error entry; nil if it did not even leave, which the call's own error says.
+// refusal makes a call that is refused and returns its error entry. It returns nil if the call itself has failed.
 func (p *Pair) refusal(what string, c *refusedCall, b []byte, addr, key uint64, ctx core.OpContext) *core.CQErrEntry {
 	p.T.Helper()
 	if p.refusedAtOnce(what, func() error { return c.do(p.A, b, addr, key, ctx) }) {
@@ -176,7 +190,8 @@ func (p *Pair) refusal(what string, c *refusedCall, b []byte, addr, key uint64, 
 	return g.Err
 }
 
-// refusedAtOnce posts an access that must be refused, and reports whether it was before it left, as strict mode does where it knows the target.
+// refusedAtOnce posts an access that must be refused. It reports whether the call itself refused it, as strict mode
+// does where it knows the target.
 func (p *Pair) refusedAtOnce(what string, post func() error) bool {
 	p.T.Helper()
 	err := p.TryPost(post)
@@ -188,12 +203,12 @@ func (p *Pair) refusedAtOnce(what string, post func() error) bool {
 		p.T.Fatalf("%s: %v", what, err)
 	}
 	if !strings.Contains(err.Error(), "On hardware: ") {
-		p.T.Errorf("%s: %v; want what hardware would have done", what, err)
+		p.T.Errorf("%s: %v; want the behaviour of the hardware in the error", what, err)
 	}
 	return true
 }
 
-// goodAfter sends a message and writes, and wants both to arrive, and nothing else.
+// goodAfter sends a message and writes, and checks that both arrive, and nothing else.
 func (p *Pair) goodAfter(what string, mr *core.MemoryRegion, mem []byte) {
 	p.T.Helper()
 	exchange(p, p.A, p.B, msgSends[0], msgRecvs[0], 100, 3)
@@ -202,7 +217,8 @@ func (p *Pair) goodAfter(what string, mr *core.MemoryRegion, mem []byte) {
 		return p.A.EP.WriteData(Pattern(8, 5), 0, p.A.data()^1, p.A.Peer, mr.Base(), mr.Key(), 50)
 	})
 	p.Want(p.A, 50)
-	g := p.find(p.B, Deadline, "remote CQ data after "+what, func(g *Got) bool { return g.Flags&core.CompRemoteCQData != 0 })
+	g := p.find(p.B, Deadline, "remote CQ data after "+what,
+		func(g *Got) bool { return g.Flags&core.CompRemoteCQData != 0 })
 	if g.Data != p.A.data()^1 || g.Err != nil {
 		p.T.Errorf("%s: the target saw %v", what, g)
 	}
@@ -213,13 +229,14 @@ func (p *Pair) goodAfter(what string, mr *core.MemoryRegion, mem []byte) {
 	}
 }
 
-// refusedCounters checks that refused accesses count as errors, and only as that.
+// refusedCounters checks that refused accesses are counted as errors, and only as errors.
 func refusedCounters(t *testing.T, st Stack) {
 	var writes, reads, remote *core.Counter
 	var all []*core.Counter
 	p := Open(t, st, WithCaps(core.CapRMA), WithBefore(func(s *Side) {
 		open := func(dir core.BindFlags) *core.Counter {
-			c := must(t, "OpenCounter", func() (*core.Counter, error) { return s.Domain.OpenCounter(core.CntrAttr{WaitObj: core.WaitUnspec}) })
+			c := must(t, "OpenCounter",
+				func() (*core.Counter, error) { return s.Domain.OpenCounter(core.CntrAttr{WaitObj: core.WaitUnspec}) })
 			s.ok("BindCounter", s.EP.BindCounter(c, dir))
 			all = append(all, c)
 			return c
@@ -241,8 +258,9 @@ func refusedCounters(t *testing.T, st Stack) {
 		}
 	}
 	const n = 5
-	if p.refusedAtOnce("a wrong key", func() error { return p.A.EP.Write(still[:8], 0, p.A.Peer, mr.Base(), mr.Key()^0x55, 1) }) {
-		done() // there is nothing to count
+	if p.refusedAtOnce("a wrong key",
+		func() error { return p.A.EP.Write(still[:8], 0, p.A.Peer, mr.Base(), mr.Key()^0x55, 1) }) {
+		done() // nothing is counted
 		return
 	}
 	p.WantErr(p.A, 1, core.ErrKeyRejected)
@@ -253,7 +271,8 @@ func refusedCounters(t *testing.T, st Stack) {
 		p.Retry("access", func() error { return p.A.EP.Write(still[:8], 0, p.A.Peer, mr.Base(), mr.Key(), 3) })
 	}
 	p.until("counters", func() bool {
-		return writes.Value() == n && writes.ErrValue() == 2*n+1 && reads.ErrValue() == n && (remote == nil || remote.Value() == n)
+		return writes.Value() == n && writes.ErrValue() == 2*n+1 && reads.ErrValue() == n &&
+			(remote == nil || remote.Value() == n)
 	})
 	if reads.Value() != 0 || remote != nil && remote.ErrValue() != 0 {
 		t.Errorf("reads %d, remote errors", reads.Value())
@@ -267,7 +286,7 @@ func refusedCounters(t *testing.T, st Stack) {
 	done()
 }
 
-// refusedLarge mixes good and bad accesses of all sizes, more than are under way at once, in both directions.
+// refusedLarge mixes good and refused accesses of all sizes in both directions, more than can be pending at once.
 func refusedLarge(t *testing.T, st Stack) {
 	p := Open(t, st, WithCaps(core.CapRMA))
 	const most = 200_000

@@ -1,6 +1,6 @@
 package conform
 
-// Run: all themes over one stack, each with a check that goroutines and descriptors come back to where they were.
+// Run runs all themes over one stack, and checks after each that no goroutine or descriptor has leaked.
 
 import (
 	"os"
@@ -19,7 +19,7 @@ import (
 // Run runs the whole suite over st.
 func Run(t *testing.T, st Stack) {
 	if _, err := st.info("", st.hints(core.CapMsg)); err != nil {
-		t.Fatalf("GetInfo knows no %s: %v", st.Name, err)
+		t.Fatalf("GetInfo has no %s: %v", st.Name, err)
 	}
 	themes := datagramThemes
 	if st.EPType != core.EPTypeDgram {
@@ -78,7 +78,7 @@ type theme struct {
 	run  func(t *testing.T, st Stack)
 }
 
-// over runs the theme over st. What it has shown counts if it passes.
+// over runs the theme over st. Its records count if it passes.
 func (m theme) over(t *testing.T, st Stack) {
 	passed := t.Run(m.name, func(t *testing.T) {
 		NoLeaks(t)
@@ -89,8 +89,9 @@ func (m theme) over(t *testing.T, st Stack) {
 	}
 }
 
-// RunTogether runs the whole suite over st beside other stacks of the package, for most of the time it waits. What is left over is then looked for when all
-// of them are through; with GOFABRIC_MANY one comes after the other, and each theme is looked at.
+// RunTogether runs the whole suite over st in parallel with other stacks of the package, because it mostly waits.
+// Leaks are checked after all stacks. With GOFABRIC_MANY one stack runs after the other, and leaks are checked after
+// each theme.
 func RunTogether(t *testing.T, st Stack) {
 	t.Helper()
 	if !need.Many() {
@@ -101,10 +102,11 @@ func RunTogether(t *testing.T, st Stack) {
 	Run(t, st)
 }
 
-// beside counts the stacks that run together at the moment.
+// beside is the number of stacks that run together at the moment.
 var beside atomic.Int32
 
-// NoLeaks fails the test if, at its end, there are more goroutines or descriptors than now. Of tests that run beside others nobody can tell whose they are.
+// NoLeaks fails the test if, at its end, there are more goroutines or descriptors than now. It does not check tests
+// that run in parallel, because a leak could belong to any of them.
 func NoLeaks(t *testing.T) {
 	t.Helper()
 	if beside.Load() > 0 {
@@ -125,7 +127,7 @@ func NoLeaks(t *testing.T) {
 	})
 }
 
-// settledFDs waits until there are no more descriptors than there were, but not for ever, and returns how many there are.
+// settledFDs waits for a limited time until there are no more descriptors than before, and returns how many there are.
 func settledFDs(before int) (after int) {
 	end := time.Now().Add(Deadline)
 	for after = openFDs(); after > before && time.Now().Before(end); after = openFDs() {
@@ -135,7 +137,7 @@ func settledFDs(before int) (after int) {
 	return after
 }
 
-// openFDs counts the process's descriptors; 0 where /proc is not there.
+// openFDs returns the number of the process' descriptors, 0 where there is no /proc.
 func openFDs() int {
 	d, err := os.ReadDir("/proc/self/fd")
 	if err != nil {

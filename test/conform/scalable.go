@@ -12,13 +12,13 @@ import (
 	"gofabric/core"
 )
 
-// scalCaps are what the tests of scalable endpoints ask for.
+// scalCaps are the capabilities that tests of scalable endpoints request.
 const scalCaps = core.CapMsg | core.CapTagged | core.CapRMA | core.CapNamedRxCtx
 
-// scalBits name up to 16 contexts.
+// scalBits is the number of address bits for up to 16 contexts.
 const scalBits = 4
 
-// scal is a scalable endpoint with everything around it.
+// scal is a scalable endpoint with its objects.
 type scal struct {
 	t            testing.TB
 	info         *core.Info
@@ -29,7 +29,7 @@ type scal struct {
 	tx, rx       []*core.Endpoint
 	txCQ, rxCQ   []*core.CompletionQueue
 	addr         core.Addr
-	peer         core.FIAddr // of the other one
+	peer         core.FIAddr // address of the other one
 	other        *scal
 	finished     bool
 	contextCount int
@@ -41,8 +41,10 @@ func openScal(t testing.TB, st Stack, n int, caps core.Caps) *scal {
 	h.EP.TxCtxCnt, h.EP.RxCtxCnt = n, n
 	s := &scal{t: t, contextCount: n}
 	s.info = must(t, "GetInfo", func() (*core.Info, error) { return st.info("", h) })
-	if s.info.EP.TxCtxCnt != n || s.info.EP.RxCtxCnt != n || s.info.Domain.MaxEPTxCtx < n || s.info.Domain.MaxEPRxCtx < n {
-		t.Fatalf("asked for %d contexts, offered %d and %d, at most %d and %d", n, s.info.EP.TxCtxCnt, s.info.EP.RxCtxCnt, s.info.Domain.MaxEPTxCtx, s.info.Domain.MaxEPRxCtx)
+	if s.info.EP.TxCtxCnt != n || s.info.EP.RxCtxCnt != n ||
+		s.info.Domain.MaxEPTxCtx < n || s.info.Domain.MaxEPRxCtx < n {
+		t.Fatalf("requested %d contexts, offered %d and %d, at most %d and %d", n, s.info.EP.TxCtxCnt,
+			s.info.EP.RxCtxCnt, s.info.Domain.MaxEPTxCtx, s.info.Domain.MaxEPRxCtx)
 	}
 	s.fabric = st.open(t, s.info)
 	s.domain = must(t, "OpenDomain", func() (*core.Domain, error) { return s.fabric.OpenDomain(s.info) })
@@ -76,7 +78,7 @@ func (s *scal) ok(what string, err error) {
 	}
 }
 
-// openScals opens two that know each other; the test's end closes them.
+// openScals opens two scalable endpoints that know each other. The test closes them at its end.
 func openScals(t testing.TB, st Stack, n int, caps core.Caps) (a, b *scal) {
 	t.Helper()
 	a, b = openScal(t, st, n, caps), openScal(t, st, n, caps)
@@ -116,10 +118,10 @@ func (s *scal) close() {
 	s.ok("Close fabric", s.fabric.Close())
 }
 
-// at is the address of context i of the other one.
+// at returns the address of context i of the other one.
 func (s *scal) at(i int) core.FIAddr { return core.RxAddr(s.peer, i, scalBits) }
 
-// post repeats a post that is refused for now.
+// post repeats a post that returns ErrAgain.
 func (s *scal) post(what string, f func() error) {
 	s.t.Helper()
 	end := time.Now().Add(Deadline)
@@ -136,7 +138,7 @@ func (s *scal) post(what string, f func() error) {
 	}
 }
 
-// progress lets both ends get on without taking anything.
+// progress makes progress at both ends without taking completions.
 func (s *scal) progress() {
 	s.txCQ[0].Read(nil)
 	s.other.txCQ[0].Read(nil)
@@ -184,7 +186,7 @@ func (s *scal) want(q *core.CompletionQueue, ctx core.OpContext, what string) Go
 	return g
 }
 
-// none fails if any queue has something.
+// none fails if any queue has a completion.
 func (s *scal) none() {
 	s.t.Helper()
 	for _, list := range [][]*core.CompletionQueue{s.txCQ, s.rxCQ} {
@@ -215,7 +217,7 @@ func testScalable(t *testing.T, st Stack) {
 	t.Run("threads", func(t *testing.T) { scalThreads(t, st) })
 }
 
-// scalEach sends from each of 16 contexts to another one, messages of several sizes with and without tag.
+// scalEach sends from each of 16 contexts to another one, messages of several sizes with and without tags.
 func scalEach(t *testing.T, st Stack) {
 	const n = 16
 	a, b := openScals(t, st, n, scalCaps)
@@ -243,7 +245,7 @@ func scalEach(t *testing.T, st Stack) {
 	b.none()
 }
 
-// scalUnexpected has all messages come before their receives, which take any tag: each context gets its own only.
+// scalUnexpected has all messages arrive before their receives, which match any tag. Each context gets only its own.
 func scalUnexpected(t *testing.T, st Stack) {
 	const n = 4
 	a, b := openScals(t, st, n, scalCaps)
@@ -274,7 +276,7 @@ func scalUnexpected(t *testing.T, st Stack) {
 	b.none()
 }
 
-// scalOrder sends to two contexts in turn, and in bursts: messages of a context to a context keep their order.
+// scalOrder sends to two contexts alternately, and in bursts. Messages from one context to another stay in order.
 func scalOrder(t *testing.T, st Stack) {
 	a, b := openScals(t, st, 2, scalCaps)
 	const each, size = 100, 64
@@ -286,7 +288,7 @@ func scalOrder(t *testing.T, st Stack) {
 	}
 	for k := range each {
 		for i := range 2 {
-			to := (i + k/10) % 2 // bursts from one transmit context after the other to one and the same
+			to := (i + k/10) % 2 // bursts from alternating transmit contexts to the same receive context
 			a.post("send", func() error { return a.tx[i].Inject(Pattern(size, uint64(2*k+i)), a.at(to)) })
 		}
 	}
@@ -301,13 +303,15 @@ func scalOrder(t *testing.T, st Stack) {
 	b.none()
 }
 
-// scalRMA writes and reads through every transmit context; the data of a write goes to the queue of the context that was named.
+// scalRMA writes and reads through every transmit context. The data of a write go to the queue of the context in the
+// address.
 func scalRMA(t *testing.T, st Stack) {
 	const n, size = 3, 4096
 	a, b := openScals(t, st, n, scalCaps)
 	mem := make([]byte, n*size)
 	mr := must(t, "RegMR", func() (*core.MemoryRegion, error) {
-		return b.domain.RegMR(&core.MRAttr{IOV: [][]byte{mem}, Access: core.AccessRemoteRead | core.AccessRemoteWrite, RequestedKey: 5})
+		return b.domain.RegMR(&core.MRAttr{IOV: [][]byte{mem},
+			Access: core.AccessRemoteRead | core.AccessRemoteWrite, RequestedKey: 5})
 	})
 	defer func() { b.ok("Close MR", mr.Close()) }()
 	for i := range n {
@@ -315,7 +319,8 @@ func scalRMA(t *testing.T, st Stack) {
 		a.post("write", func() error {
 			return a.tx[i].WriteData(Pattern(size, uint64(i)), 0, 0xd0+uint64(i), a.at(to), at, mr.Key(), 1)
 		})
-		if g := a.next(b.rxCQ[to], "data of the write"); g.Err != nil || g.Data != 0xd0+uint64(i) || g.Flags&core.CompRemoteCQData == 0 {
+		if g := a.next(b.rxCQ[to], "data of the write"); g.Err != nil || g.Data != 0xd0+uint64(i) ||
+			g.Flags&core.CompRemoteCQData == 0 {
 			t.Fatalf("data of write %d: %v", i, g)
 		}
 		a.want(a.txCQ[i], 1, "write")
@@ -328,7 +333,7 @@ func scalRMA(t *testing.T, st Stack) {
 	b.none()
 }
 
-// scalControl tries what cannot be done.
+// scalControl makes calls that must be refused.
 func scalControl(t *testing.T, st Stack) {
 	a, b := openScals(t, st, 2, scalCaps)
 	buf := make([]byte, 8)
@@ -347,7 +352,7 @@ func scalControl(t *testing.T, st Stack) {
 	refuse(t, "Close with contexts", a.sep.Close(), core.ErrBusy)
 	refuse(t, "Close CQ of a context", a.rxCQ[1].Close(), core.ErrBusy)
 	refuse(t, "Close AV", a.av.Close(), core.ErrBusy)
-	refuse(t, "Cancel of nothing", a.tx[0].Cancel(99), core.ErrNoEnt)
+	refuse(t, "Cancel of an unknown context", a.tx[0].Cancel(99), core.ErrNoEnt)
 	a.ok("Recv", a.rx[1].Recv(buf, 0, core.AddrUnspec, 9))
 	refuse(t, "Cancel in another context", a.rx[0].Cancel(9), core.ErrNoEnt)
 	a.ok("Cancel", a.rx[1].Cancel(9))
@@ -364,7 +369,8 @@ func scalControl(t *testing.T, st Stack) {
 	b.none()
 }
 
-// scalReopen closes contexts while messages come for them; the others go on, and a context that is opened again gets what comes from then on.
+// scalReopen closes contexts while messages arrive for them. Other contexts continue, and a context that is opened
+// again gets the messages from then on.
 func scalReopen(t *testing.T, st Stack) {
 	a, b := openScals(t, st, 2, scalCaps)
 	buf := make([]byte, 100_000)
@@ -398,33 +404,36 @@ func scalReopen(t *testing.T, st Stack) {
 	b.none()
 }
 
-// scalNowhere names a context that the peer does not have: the connection ends, and the next one works.
+// scalNowhere sends to a context that the peer does not have. The connection ends, and the next one works.
 func scalNowhere(t *testing.T, st Stack) {
 	a, b := openScals(t, st, 2, scalCaps)
 	a.post("send", func() error {
-		return a.tx[0].SendMsg(&core.MsgArgs{IOV: [][]byte{still}, Addr: a.at(3), Ctx: 1}, core.OpDeliveryComplete|core.OpCompletion)
+		return a.tx[0].SendMsg(&core.MsgArgs{IOV: [][]byte{still}, Addr: a.at(3), Ctx: 1},
+			core.OpDeliveryComplete|core.OpCompletion)
 	})
-	if g := a.next(a.txCQ[0], "send to nowhere"); g.Err == nil {
+	if g := a.next(a.txCQ[0], "send to a missing context"); g.Err == nil {
 		t.Fatalf("a message to a context that does not exist was delivered: %v", g)
 	}
 	buf := make([]byte, 64)
 	a.post("recv", func() error { return b.rx[1].Recv(buf, 0, core.AddrUnspec, 2) })
 	end := time.Now().Add(2 * Deadline)
-	for try := core.OpContext(10); ; try++ { // what is under way as the old connection ends fails, too
+	for try := core.OpContext(10); ; try++ { // operations that are pending when the old connection ends fail, too
 		a.post("send", func() error {
-			return a.tx[0].SendMsg(&core.MsgArgs{IOV: [][]byte{still}, Addr: a.at(1), Ctx: try}, core.OpDeliveryComplete|core.OpCompletion)
+			return a.tx[0].SendMsg(&core.MsgArgs{IOV: [][]byte{still}, Addr: a.at(1), Ctx: try},
+				core.OpDeliveryComplete|core.OpCompletion)
 		})
 		if g := a.next(a.txCQ[0], "send"); g.Err == nil {
 			break
 		}
 		if time.Now().After(end) {
-			t.Fatal("no message gets through any more")
+			t.Fatal("no message arrives any more")
 		}
 	}
 	a.want(b.rxCQ[1], 2, "receive")
 }
 
-// scalUnnamed is for wire formats that cannot name a context: context 0 works, others are refused for what they are.
+// scalUnnamed is for wire formats that cannot name a context. Context 0 works. Sends to others are refused with a
+// clear error.
 func scalUnnamed(t *testing.T, st Stack) {
 	a, b := openScals(t, st, 2, scalCaps)
 	buf := make([]byte, 64)
@@ -434,14 +443,15 @@ func scalUnnamed(t *testing.T, st Stack) {
 	CheckPattern(t, "message", buf, 64, 1)
 	a.want(a.txCQ[1], 2, "send")
 	a.post("send", func() error { return a.tx[1].Send(still, 0, a.at(1), 3) })
-	if g := a.next(a.txCQ[1], "send to a context with a name"); g.Err == nil || g.Err.Err != core.ErrOpNotSupp {
-		t.Fatalf("send to a context with a name: %v; want %v", g, core.ErrOpNotSupp)
+	if g := a.next(a.txCQ[1], "send to a context other than 0"); g.Err == nil || g.Err.Err != core.ErrOpNotSupp {
+		t.Fatalf("send to a context other than 0: %v; want %v", g, core.ErrOpNotSupp)
 	}
 	a.none()
 	b.none()
 }
 
-// scalThreads has a goroutine for each context, which uses nothing but that and its queue (fi_domain(3), FI_THREAD_COMPLETION).
+// scalThreads has a goroutine for each context, which uses only the context and its queue (fi_domain(3),
+// FI_THREAD_COMPLETION).
 func scalThreads(t *testing.T, st Stack) {
 	const n, each, size = 4, 200, 48
 	a, b := openScals(t, st, n, scalCaps)
@@ -477,7 +487,8 @@ func scalThreads(t *testing.T, st Stack) {
 					errs <- err
 					return
 				}
-				if g, err := b.await(b.rxCQ[i], "receive"); err != nil || g.Ctx != core.OpContext(k) || g.Err != nil || g.Len != size {
+				if g, err := b.await(b.rxCQ[i], "receive"); err != nil ||
+					g.Ctx != core.OpContext(k) || g.Err != nil || g.Len != size {
 					errs <- fmt.Errorf("receive %d of context %d: %v, %w", k, i, g, err)
 					return
 				}

@@ -37,16 +37,17 @@ func sharedTx(t *testing.T, st Stack) {
 		exchange(p, p.A, p.B, msgSends[0], msgRecvs[0], min(1000*i, p.A.Info.EP.MaxMsgSize), uint64(i))
 	}
 	refuse(t, "Close STX with an endpoint", stx.Close(), core.ErrBusy)
-	refused := st.EPType == core.EPTypeDgram // datagrams are complete at once
+	refused := st.EPType == core.EPTypeDgram // datagrams complete at once
 	large := min(100_000, p.A.Info.EP.MaxMsgSize)
-	for i := 0; !refused && i < 1000; i++ { // nobody receives: large messages stay under way
-		err := p.A.EP.SendMsg(&core.MsgArgs{IOV: [][]byte{Pattern(large, 1)}, Addr: p.A.Peer, Ctx: core.OpContext(1000 + i)}, core.OpCompletion|core.OpTransmitComplete)
+	for i := 0; !refused && i < 1000; i++ { // no receives are posted: large messages stay pending
+		err := p.A.EP.SendMsg(&core.MsgArgs{IOV: [][]byte{Pattern(large, 1)}, Addr: p.A.Peer,
+			Ctx: core.OpContext(1000 + i)}, core.OpCompletion|core.OpTransmitComplete)
 		if refused = errors.Is(err, core.ErrAgain); err != nil && !refused {
 			t.Fatalf("send: %v", err)
 		}
 	}
 	if !refused {
-		t.Error("a transmit context of two operations took a thousand")
+		t.Error("a transmit context of two operations accepted a thousand")
 	}
 	p.Forget()
 	p.A.CloseEP()

@@ -1,6 +1,6 @@
 package conform
 
-// A Side is one end of a test: fabric, domain, queues, vector and endpoint, and the completions it has seen.
+// A Side is one end of a test: fabric, domain, queues, vector and endpoint, and the completions that it has seen.
 
 import (
 	"errors"
@@ -21,27 +21,27 @@ type Side struct {
 	Domain *core.Domain
 	EQ     *core.EventQueue
 	TxCQ   *core.CompletionQueue
-	RxCQ   *core.CompletionQueue // TxCQ unless the queues are split
+	RxCQ   *core.CompletionQueue // equals TxCQ unless the queues are split
 	AV     *core.AddressVector
 	SRX    *core.SharedRx
 	PEP    *core.PassiveEndpoint
 	EP     *core.Endpoint
-	Addr   core.Addr   // the endpoint's (RDM) or listener's name
-	Peer   core.FIAddr // the other side in AV; AddrUnspec on MSG endpoints
+	Addr   core.Addr   // name of the endpoint (RDM) or of the listener
+	Peer   core.FIAddr // the other side in AV; AddrUnspec with MSG endpoints
 	keyFI  core.FIAddr // of the authorization key in AV
-	Asleep bool        // the fixture does not read this side's queues: its application is away
+	Asleep bool        // the fixture does not read this side's queues, as an application that makes no calls
 
-	also   *Side // makes progress while this side waits for events: the application's task with ProgressManual
+	also   *Side // makes progress while this side waits for events, as an application must with ProgressManual
 	cfg    config
 	shared bool // fabric, domain and queues belong to another Side
 	got    []Got
 	events []core.EQEvent
 	errs   []core.EQErrEntry
-	seen   int // completions taken so far, for dumps
+	seen   int // number of completions taken so far, for dumps
 	keys   uint64
 }
 
-// openSide opens everything but the endpoint.
+// openSide opens everything except the endpoint.
 func openSide(t testing.TB, st Stack, name string, k config, share *Side) *Side {
 	t.Helper()
 	if name == "B" && st.NodeB != "" {
@@ -63,7 +63,7 @@ func openSide(t testing.TB, st Stack, name string, k config, share *Side) *Side 
 	s.Info = info
 	if share != nil {
 		s.shared = true
-		s.keys += 1 << 20 // keys are the domain's, not the side's
+		s.keys += 1 << 20 // keys belong to the domain, not to the side
 		s.Fabric, s.Domain = share.Fabric, share.Domain
 		if k.shareB == share {
 			s.TxCQ, s.RxCQ, s.AV, s.EQ, s.SRX = share.TxCQ, share.RxCQ, share.AV, share.EQ, share.SRX
@@ -91,7 +91,7 @@ func openSide(t testing.TB, st Stack, name string, k config, share *Side) *Side 
 	return s
 }
 
-// openEP opens the endpoint of info, binds everything and enables it.
+// openEP opens an endpoint with info, binds all objects and enables it.
 func (s *Side) openEP(info *core.Info) {
 	s.T.Helper()
 	s.EP = must(s.T, "OpenEndpoint", func() (*core.Endpoint, error) { return s.Domain.OpenEndpoint(info) })
@@ -122,7 +122,7 @@ func (s *Side) BindAll(ep *core.Endpoint) {
 	}
 }
 
-// Rx is where receives are posted: the shared context if there is one, else the endpoint.
+// Rx returns where receives are posted: the shared context if there is one, otherwise the endpoint.
 func (s *Side) Rx() core.Receiver {
 	if s.SRX != nil {
 		return s.SRX
@@ -130,7 +130,8 @@ func (s *Side) Rx() core.Receiver {
 	return s.EP
 }
 
-// Reg registers buf with a key of the application's choice unless the provider chooses; with MRModeEndpoint, for the side's endpoint.
+// Reg registers buf with a key of the application's choice, or of the provider's if that chooses. With MRModeEndpoint
+// it binds the region to the side's endpoint.
 func (s *Side) Reg(buf []byte, access core.Access) *core.MemoryRegion {
 	s.T.Helper()
 	s.keys++
@@ -139,7 +140,8 @@ func (s *Side) Reg(buf []byte, access core.Access) *core.MemoryRegion {
 	})
 }
 
-// RegAttr registers memory, and binds to it what bind does; with MRModeEndpoint, for the side's endpoint.
+// RegAttr registers memory, and calls bind to bind objects to it. With MRModeEndpoint it binds the region to the
+// side's endpoint.
 func (s *Side) RegAttr(attr *core.MRAttr, bind ...func(*core.MemoryRegion)) (*core.MemoryRegion, error) {
 	mr, err := s.Domain.RegMR(attr)
 	for _, f := range bind {
@@ -156,7 +158,7 @@ func (s *Side) RegAttr(attr *core.MRAttr, bind ...func(*core.MemoryRegion)) (*co
 	return mr, mr.Enable()
 }
 
-// CloseEP closes the endpoint and leaves the rest open.
+// CloseEP closes the endpoint. The other objects stay open.
 func (s *Side) CloseEP() {
 	s.T.Helper()
 	if s.ended() {
@@ -169,10 +171,10 @@ func (s *Side) CloseEP() {
 	}
 }
 
-// ended says that the test came to an end early, and leaves all that it has opened to the fabric's Abandon.
+// ended reports that the test has ended early. The fabric's Abandon then closes what the test has opened.
 func (s *Side) ended() bool { return s.Stack.Comply && s.T.Skipped() }
 
-// Close closes what the side owns, in an order in which nothing is busy.
+// Close closes the side's objects, in an order in which none is busy.
 func (s *Side) Close() {
 	s.T.Helper()
 	if s.ended() {
@@ -222,7 +224,8 @@ func (s *Side) ok(what string, err error) {
 
 // Dump describes the side for a failing test.
 func (s *Side) Dump() string {
-	str := fmt.Sprintf("  side %s: addr %v, %d completions taken, waiting unread: %d", s.Name, s.Addr.IP, s.seen, len(s.got))
+	str := fmt.Sprintf("  side %s: addr %v, %d completions taken, waiting unread: %d",
+		s.Name, s.Addr.IP, s.seen, len(s.got))
 	for i, g := range s.got {
 		if i == 12 {
 			str += "\n    ..."
@@ -249,7 +252,7 @@ func must[T any](t testing.TB, what string, f func() (T, error)) T {
 	return v
 }
 
-// notOffered skips the rest of a test that came upon something which the provider says that it has not.
+// notOffered skips the rest of a test that needs something which the provider does not offer.
 func notOffered(t testing.TB, err error) {
 	t.Helper()
 	var no *comply.NotOffered

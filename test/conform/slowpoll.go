@@ -1,6 +1,7 @@
 package conform
 
-// An application that reads its queues now and then: between "polls all the time" and "sleeps", and not slower than either.
+// An application that reads its queues at intervals, instead of all the time or never. Transfers must not be slower
+// than in either of those cases.
 
 import (
 	"testing"
@@ -17,9 +18,10 @@ func testSlowPoll(t *testing.T, st Stack) {
 	t.Run("newcomer", func(t *testing.T) { slowNewcomer(t, st) })
 }
 
-// slowLarge transfers large messages both ways while the queues are read only every 2 ms. Where progress is automatic, the reads must not be what the
-// transfer waits for: that takes milliseconds on loopback, and many reads' time if each read moves only what fits into a socket. Where it takes long because the
-// machine is busy, or the network bad, it does so too when the queues are read all the time.
+// slowLarge transfers large messages in both directions while the queues are read only every 2 ms. With automatic
+// progress the transfer must not wait for the reads. It takes milliseconds on loopback, but the time of many reads if
+// each read moves only what fits into a socket. If the machine is busy or the network is bad, the transfer takes long
+// even when the queues are read all the time.
 func slowLarge(t *testing.T, st Stack) {
 	const pause, allowed, times = 2 * time.Millisecond, 100, 3
 	p := Open(t, st, withAuto())
@@ -28,11 +30,12 @@ func slowLarge(t *testing.T, st Stack) {
 		return
 	}
 	if _, busy := largeBothWays(p, 0); time.Duration(rounds)*pause > times*busy {
-		t.Errorf("large messages each way took %d reads of the queues, 2 ms apart, and %v when read all the time; automatic progress should not wait for them", rounds, busy)
+		t.Errorf("large messages in both directions took %d reads of the queues, 2 ms apart, and %v when read all the time; automatic progress should not wait for the reads", rounds, busy)
 	}
 }
 
-// largeBothWays transfers them with a pause between reads of the queues, and returns how many of these there were, and how long they took.
+// largeBothWays transfers the messages with a pause between reads of the queues. It returns the number of reads, and
+// the time.
 func largeBothWays(p *Pair, pause time.Duration) (rounds int, took time.Duration) {
 	t, n := p.T, min(9<<20, p.Stack.maxSize())
 	t.Helper()
@@ -61,10 +64,11 @@ func largeBothWays(p *Pair, pause time.Duration) (rounds int, took time.Duration
 	return rounds, took
 }
 
-// slowNewcomer connects to a side that has a connection already and reads its queues every 2 ms: the newcomer is served within a few reads.
+// slowNewcomer connects to a side that already has a connection and reads its queues every 2 ms. The new peer is
+// served within a few reads.
 func slowNewcomer(t *testing.T, st Stack) {
 	if st.EPType != core.EPTypeRDM {
-		return // a MSG listener hands connections to the application, and its event queue wakes it
+		return // a MSG listener reports the request on an event queue, which wakes the application
 	}
 	const pause, allowed = 2 * time.Millisecond, 12
 	p := Open(t, st, withAuto())
@@ -78,14 +82,14 @@ func slowNewcomer(t *testing.T, st Stack) {
 		reads := 0
 		for ; len(p.B.got) == 0; reads++ {
 			if reads > 500 {
-				t.Fatalf("a newcomer's message does not arrive\n%s", p.Dump())
+				t.Fatalf("a new peer's message does not arrive\n%s", p.Dump())
 			}
 			time.Sleep(pause)
 			c.Pump()
 			p.B.Pump()
 		}
 		if reads > allowed {
-			t.Errorf("newcomer %d: its first message took %d reads of the queue, 2 ms apart", i, reads)
+			t.Errorf("new peer %d: its first message took %d reads of the queue, 2 ms apart", i, reads)
 		}
 		p.Want(p.B, 1)
 		p.Want(c, 2)

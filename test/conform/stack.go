@@ -1,6 +1,7 @@
 package conform
 
-// A Stack describes one way through the provider registry to an endpoint: what to ask of GetInfo, and what must be offered.
+// A Stack describes how to open an endpoint through the provider registry: what to request from GetInfo, and what must
+// be offered.
 
 import (
 	"errors"
@@ -18,34 +19,42 @@ type Stack struct {
 	Provider string      // FabricAttr.ProvName of the hints, such as "tcp" or "udp;ofi_rxd"
 	EPType   core.EPType // EPTypeMsg or EPTypeRDM
 	SharedRx bool        // MSG endpoints receive through a shared receive context
-	// Caps are the capabilities that the stack must offer. Those beyond are asked for all the same: refused properly, or working.
+	// Caps are the capabilities that the stack must offer. The suite also requests others, which must be refused
+	// properly or work.
 	Caps core.Caps
-	// Manual says that the stack's data progress needs the application by default; the suite then asks for ProgressAuto where it matters.
+	// Manual means that the stack's default is manual data progress. The suite then requests ProgressAuto where
+	// necessary.
 	Manual bool
-	// NoEmptyReads says that the wire format has none: a read of nothing completes without the target's hearing of it.
+	// NoEmptyReads means that the wire format has no empty reads. A read of no bytes completes without a message to
+	// the target.
 	NoEmptyReads bool
-	// Foreign says that the ends take each other for native peers: what only peers of this module can do ends with ErrOpNotSupp.
+	// Foreign means that both ends use native's packets. Operations that only peers of this module support end with
+	// ErrOpNotSupp.
 	Foreign bool
-	// Overtakes says that a long message may be complete later than shorter ones after it, though they are matched in order (comp_order, fi_endpoint(3)).
+	// Overtakes means that a long message may complete later than shorter ones after it, although they match in order
+	// (comp_order, fi_endpoint(3)).
 	Overtakes bool
-	// OneDomain puts both sides into one domain; otherwise each has its own fabric and domain, as two processes would.
+	// OneDomain opens both sides in one domain. Otherwise each has its own fabric and domain, as two processes would.
 	OneDomain bool
-	Node      string        // local address to use; default 127.0.0.1
-	NodeB     string        // of side B; default Node
-	MaxSize   int           // largest message to try; default 9 MiB and a bit
-	Bounded   time.Duration // within which operations to a dead peer must have failed; default the deadline of waits
-	Inserts   bool          // layers such as fault: timing-sensitive negatives are not checked
+	Node      string // local address to use; default 127.0.0.1
+	NodeB     string // of side B; default Node
+	MaxSize   int    // length of the largest message to try; default a little more than 9 MiB
+	// Bounded is the time within which operations to a dead peer must have failed. The default is the deadline of
+	// waits.
+	Bounded time.Duration
+	Inserts bool // layers such as fault: timing-sensitive negatives are not checked
 
-	Record *record.Recorder // notes what themes that pass have shown; may be nil
+	Record *record.Recorder // records what themes that pass have shown; may be nil
 
-	// Comply has Over do what the stack's Infos demand of applications (package comply), for stacks that demand something. MRMode is then what of it shows.
+	// Comply makes Over do what the stack's Infos require of applications (package comply), for stacks that require
+	// modes. MRMode is then the part that tests see.
 	Comply bool
 	MRMode core.MRMode
 
-	Only   []string // themes that are run, if not all
-	Except []string // themes that are not for it: those that take completions to be in order, where they are not
+	Only   []string // themes to run, if not all
+	Except []string // themes to leave out: those that need completions in order, where they are not
 
-	// GetInfo and OpenFabric are the registry's. GetInfo has the arguments of fi_getinfo(3).
+	// GetInfo and OpenFabric are methods of the registry. GetInfo has the arguments of fi_getinfo(3).
 	GetInfo    func(node, service string, flags core.InfoFlags, hints *core.Info) ([]*core.Info, error)
 	OpenFabric func(info *core.Info) (*core.Fabric, error)
 }
@@ -71,7 +80,7 @@ func (s Stack) bounded() time.Duration {
 	return Deadline
 }
 
-// Datagrams reports whether the stack stands on datagrams, not on connections.
+// Datagrams reports whether the stack transfers datagrams.
 func (s Stack) Datagrams() bool { return strings.HasPrefix(s.Provider, "udp") }
 
 // hints returns the hints of the stack for the given capabilities.
@@ -87,8 +96,8 @@ func (s Stack) hints(caps core.Caps) *core.Info {
 	return h
 }
 
-// info asks for the local side of the stack; service may be "" for a port of the system's choice. What a MSG endpoint could do only over a shared receive
-// context does not count for a stack without one.
+// info requests the local side of the stack. service may be "" for any port. It ignores what a MSG endpoint could do
+// only with a shared receive context, for a stack without one.
 func (s Stack) info(service string, hints *core.Info) (*core.Info, error) {
 	list, err := s.GetInfo(s.node(), service, core.InfoSource, hints)
 	if err != nil {
@@ -105,7 +114,7 @@ func (s Stack) info(service string, hints *core.Info) (*core.Info, error) {
 	return nil, core.ErrNoData
 }
 
-// open opens a fabric. What a test that comes to an end early leaves open is closed behind it.
+// open opens a fabric. What a test that ends early leaves open is closed afterwards.
 func (s Stack) open(t testing.TB, info *core.Info) *core.Fabric {
 	t.Helper()
 	f := must(t, "OpenFabric", func() (*core.Fabric, error) { return s.OpenFabric(info) })
@@ -115,13 +124,13 @@ func (s Stack) open(t testing.TB, info *core.Info) *core.Fabric {
 	return f
 }
 
-// Offers asks GetInfo whether the stack has caps. A refusal must be ErrNoData, and none of Stack.Caps may be refused.
+// Offers reports whether the stack offers caps. A refusal must be ErrNoData, and Stack.Caps must not be refused.
 func (s Stack) Offers(t testing.TB, caps core.Caps) bool {
 	t.Helper()
 	info, err := s.info("", s.hints(caps))
 	if err == nil {
 		if info.Caps&caps != caps {
-			t.Fatalf("asked for caps %#x, got an Info without them: %#x", uint64(caps), uint64(info.Caps))
+			t.Fatalf("requested caps %#x, got an Info without them: %#x", uint64(caps), uint64(info.Caps))
 		}
 		return true
 	}
@@ -134,17 +143,17 @@ func (s Stack) Offers(t testing.TB, caps core.Caps) bool {
 	return false
 }
 
-// need reports whether the theme can run; if not, it has checked that the refusal is a proper one and says so.
+// need reports whether the theme can run. If not, it has checked and logged the refusal.
 func (s Stack) need(t testing.TB, caps core.Caps) bool {
 	t.Helper()
 	if s.Offers(t, caps) {
 		return true
 	}
-	t.Logf("%s has no caps %#x: refused with ErrNoData, as it should", s.Name, uint64(caps))
+	t.Logf("%s has no caps %#x: refused with ErrNoData, as required", s.Name, uint64(caps))
 	return false
 }
 
-// proves notes that the test has shown a feature of libfabric's to work that is no call on an object, such as fi_tostr.
+// proves records features of libfabric that the test has shown, but that are not calls on an object, such as fi_tostr.
 func (s Stack) proves(names ...string) {
 	for _, name := range names {
 		if s.Record != nil {

@@ -17,7 +17,7 @@ func pollFD(fd int, d time.Duration) (bool, error) {
 	}
 }
 
-// mapFile serves stacks with persistent memory, of which there are none here.
+// mapFile fails: stacks on Windows have no persistent memory.
 func mapFile(*os.File, int) (mem []byte, unmap func() error, err error) {
 	return nil, nil, core.ErrNoSys
 }

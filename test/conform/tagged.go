@@ -124,7 +124,7 @@ func taggedSeparate(t *testing.T, st Stack) {
 	CheckPattern(t, "tagged", tb, 8, 2)
 }
 
-// taggedUnexpected checks that unexpected messages of one tag do not stall the ones that are waited for.
+// taggedUnexpected checks that unexpected messages with one tag do not stall messages whose receives are posted.
 func taggedUnexpected(t *testing.T, st Stack) {
 	const n = 1000
 	p := Open(t, st, WithCaps(core.CapTagged), WithRxSize(64))
@@ -163,11 +163,11 @@ func cancel(t *testing.T, st Stack, tagged bool) {
 		}
 	}
 	if err := p.B.Rx().Cancel(0x7777); err != nil && !oneOf(err, core.ErrNoEnt) {
-		t.Errorf("Cancel of what is not there: %v; want nil or ErrNoEnt", err)
+		t.Errorf("Cancel of an unknown context: %v; want nil or ErrNoEnt", err)
 	}
 	p.B.ok("Cancel twice", ignore(p.B.Rx().Cancel(3), core.ErrNoEnt))
 	p.WantNone(p.B)
-	for i, c := range []core.OpContext{2, 4, 5} { // the others are still there, in order
+	for i, c := range []core.OpContext{2, 4, 5} { // the others are still posted, in order
 		p.Retry("send", func() error { return sends[0].do(p.A, Pattern(30, uint64(i)), 5, 77) })
 		p.Want(p.A, 77)
 		p.Want(p.B, c)
@@ -179,7 +179,7 @@ func cancel(t *testing.T, st Stack, tagged bool) {
 	exchange(p, p.A, p.B, sends[0], recvs[0], 64, 1)
 }
 
-// ignore returns nil for the given error.
+// ignore returns nil if err is the given error.
 func ignore(err error, what core.Errno) error {
 	if oneOf(err, what) {
 		return nil

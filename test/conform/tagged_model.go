@@ -9,7 +9,8 @@ import (
 	"gofabric/core"
 )
 
-// tagRecv is matching as the man page has it: the earliest posted receive that matches takes a message; a new receive takes the earliest message.
+// tagRecv is a posted receive of the model. The model matches as the man page says: the earliest posted receive that
+// matches takes a message, and a new receive takes the earliest message.
 type tagRecv struct {
 	tag, ignore uint64
 	ctx         core.OpContext
@@ -17,7 +18,8 @@ type tagRecv struct {
 
 func (r tagRecv) matches(tag uint64) bool { return (r.tag^tag)&^r.ignore == 0 }
 
-// taggedModel compares random posts and sends, with wildcards, against the model; posted first and unexpected.
+// taggedModel compares random posts and sends, with wildcards, with the model, for posted receives and for unexpected
+// messages.
 func taggedModel(t *testing.T, st Stack) {
 	p := Open(t, st, WithCaps(core.CapTagged), WithRxSize(512))
 	r := rng(7)
@@ -56,8 +58,9 @@ func taggedModel(t *testing.T, st Stack) {
 	}
 }
 
-// taggedRound plays one round of the model, then cancels and drains what did not match.
-func taggedRound(p *Pair, round int, posts []tagRecv, sends []uint64, want map[core.OpContext]int, late bool, marker uint64) {
+// taggedRound runs one round of the model, then cancels and drains what did not match.
+func taggedRound(p *Pair, round int, posts []tagRecv, sends []uint64,
+	want map[core.OpContext]int, late bool, marker uint64) {
 	p.T.Helper()
 	bufs := map[core.OpContext][]byte{}
 	mark := core.OpContext(900000 + round)
@@ -76,7 +79,7 @@ func taggedRound(p *Pair, round int, posts []tagRecv, sends []uint64, want map[c
 		p.Retry("tinject", func() error { return p.A.EP.TInject(Pattern(20+m, uint64(m)), p.A.Peer, tag) })
 	}
 	p.Retry("tinject", func() error { return p.A.EP.TInject(nil, p.A.Peer, marker) })
-	p.Want(p.B, mark) // same sender, in order: everything before it has arrived
+	p.Want(p.B, mark) // from the same sender, in order: everything before it has arrived
 	if late {
 		post()
 	}
@@ -97,7 +100,7 @@ func taggedRound(p *Pair, round int, posts []tagRecv, sends []uint64, want map[c
 		taken[m] = true
 	}
 	for m := range sends {
-		if !taken[m] { // drain in order: wildcard receives take the earliest
+		if !taken[m] { // drain in order: wildcard receives take the earliest message
 			b := make([]byte, 64)
 			p.Retry("trecv", func() error { return p.B.Rx().TRecv(b, 0, core.AddrUnspec, 0, ^uint64(0), 999) })
 			if g := p.Want(p.B, 999); g.Len != 20+m {

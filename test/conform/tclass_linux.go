@@ -11,18 +11,22 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// checkClass fails the test unless all sockets between the ends of p, and at least one, mark their packets with the traffic class that p was granted (ip(7), IP_TOS;
-// RFC 3542, IPV6_TCLASS): every packet that is sent carries what its socket says.
+// checkClass checks that there is a socket between the ends of p, and that all such sockets mark their packets with
+// the traffic class that p was granted (ip(7), IP_TOS; RFC 3542, IPV6_TCLASS). Every packet gets the class of its
+// socket.
 func checkClass(t *testing.T, p *Pair) {
 	t.Helper()
 	kind := unix.SOCK_STREAM
 	if strings.Contains(p.A.Info.Fabric.ProvName, "udp") {
 		kind = unix.SOCK_DGRAM
 	}
-	ends := slices.DeleteFunc([]netip.AddrPort{p.A.Addr.IP, p.B.Addr.IP}, func(a netip.AddrPort) bool { return a.Port() == 0 }) // connected endpoints know one of them
+	// With connected endpoints one of the names is unknown.
+	ends := slices.DeleteFunc([]netip.AddrPort{p.A.Addr.IP, p.B.Addr.IP},
+		func(a netip.AddrPort) bool { return a.Port() == 0 })
 	between := func(a netip.AddrPort) bool {
 		return slices.ContainsFunc(ends, func(b netip.AddrPort) bool {
-			return a.Port() == b.Port() && (a.Addr() == b.Addr().Unmap().WithZone("") || a.Addr().IsUnspecified() || b.Addr().IsUnspecified())
+			return a.Port() == b.Port() &&
+				(a.Addr() == b.Addr().Unmap().WithZone("") || a.Addr().IsUnspecified() || b.Addr().IsUnspecified())
 		})
 	}
 	fds, err := os.ReadDir("/proc/self/fd")
@@ -45,7 +49,7 @@ func checkClass(t *testing.T, p *Pair) {
 		local := addrOf(name)
 		peer, _ := unix.Getpeername(fd)
 		if local.Port() == 0 || !between(local) && !between(addrOf(peer)) {
-			continue // not between the ends, as far as IP goes
+			continue // its addresses are not those of the ends
 		}
 		found++
 		level, option := unix.IPPROTO_IP, unix.IP_TOS
@@ -54,10 +58,11 @@ func checkClass(t *testing.T, p *Pair) {
 		}
 		v, err := unix.GetsockoptInt(fd, level, option)
 		if again, _ := unix.Getsockname(fd); addrOf(again) != local {
-			continue // another test of this process has the descriptor now
+			continue // another test of this process has reused the descriptor
 		}
 		if err != nil || v != p.A.Info.Tx.TClass.TOS() {
-			t.Errorf("traffic class %#x: a socket marks its packets with %#x (%v), want %#x", uint32(p.A.Info.Tx.TClass), v, err, p.A.Info.Tx.TClass.TOS())
+			t.Errorf("traffic class %#x: a socket marks its packets with %#x (%v), want %#x",
+				uint32(p.A.Info.Tx.TClass), v, err, p.A.Info.Tx.TClass.TOS())
 		}
 	}
 	if found == 0 {
@@ -65,7 +70,7 @@ func checkClass(t *testing.T, p *Pair) {
 	}
 }
 
-// addrOf is an IP address with its port, of other addresses nothing.
+// addrOf returns an IP address with its port, and the zero value for other addresses.
 func addrOf(sa unix.Sockaddr) netip.AddrPort {
 	switch sa := sa.(type) {
 	case *unix.SockaddrInet4:

@@ -4,5 +4,5 @@ package conform
 
 import "testing"
 
-// checkClass cannot look at the sockets of the process here.
+// checkClass cannot read the options of the process' sockets here.
 func checkClass(*testing.T, *Pair) {}

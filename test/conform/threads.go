@@ -1,6 +1,6 @@
 package conform
 
-// Several goroutines on one endpoint (fi_domain(3), FI_THREAD_SAFE); meant for the race detector.
+// Several goroutines use one endpoint (fi_domain(3), FI_THREAD_SAFE), for the race detector.
 
 import (
 	"errors"
@@ -32,7 +32,7 @@ func (h *threads) fail(err error) { h.failed.CompareAndSwap(nil, &err) }
 
 func (h *threads) over() bool { return h.failed.Load() != nil || time.Now().After(h.end) }
 
-// post repeats f until it is not refused with ErrAgain.
+// post repeats f as long as it returns ErrAgain.
 func (h *threads) post(f func() error) {
 	for !h.over() {
 		err := f()
@@ -62,7 +62,7 @@ func (h *threads) sender(w int) {
 	}
 }
 
-// reader reads one of the queues until all operations of the side are done.
+// reader reads one of the queues until all operations of the side have completed.
 func (h *threads) reader(cq *core.CompletionQueue, count *atomic.Int64, rx bool) {
 	var e [4]core.CQEntry
 	for count.Load() < threadWorkers*threadEach && !h.over() {
@@ -88,7 +88,8 @@ func (h *threads) reader(cq *core.CompletionQueue, count *atomic.Int64, rx bool)
 }
 
 func testThreads(t *testing.T, st Stack) {
-	p := Open(t, st, WithRxSize(512), WithSplitCQ(), WithHints(func(h *core.Info) { h.Domain.Threading = core.ThreadSafe }))
+	p := Open(t, st, WithRxSize(512), WithSplitCQ(),
+		WithHints(func(h *core.Info) { h.Domain.Threading = core.ThreadSafe }))
 	p.A.Asleep, p.B.Asleep = true, true // the goroutines below read the queues
 	var wg sync.WaitGroup
 	var all []*threads

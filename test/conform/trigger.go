@@ -14,7 +14,9 @@ import (
 func testTrigger(t *testing.T, st Stack) {
 	if !st.need(t, core.CapTrigger) {
 		p := Open(t, st)
-		refuse(t, "a triggered send", p.A.EP.SendMsg(&core.MsgArgs{IOV: [][]byte{still[:8]}, Addr: p.A.Peer, Trigger: &core.TriggeredContext{}}, core.OpTrigger),
+		refuse(t, "a triggered send",
+			p.A.EP.SendMsg(&core.MsgArgs{IOV: [][]byte{still[:8]}, Addr: p.A.Peer, Trigger: &core.TriggeredContext{}},
+				core.OpTrigger),
 			core.ErrOpNotSupp, core.ErrBadFlags)
 		return
 	}
@@ -24,7 +26,7 @@ func testTrigger(t *testing.T, st Stack) {
 	t.Run("cancel", func(t *testing.T) { triggerCancel(t, st) })
 }
 
-// counter opens a counter that closes before the side does; it must not be bound to the endpoint.
+// counter opens a counter that is closed before the side. It must not be bound to the endpoint.
 func (s *Side) counter() *core.Counter {
 	s.T.Helper()
 	c := must(s.T, "OpenCounter", func() (*core.Counter, error) { return s.Domain.OpenCounter(core.CntrAttr{WaitObj: core.WaitUnspec}) })
@@ -32,10 +34,11 @@ func (s *Side) counter() *core.Counter {
 	return c
 }
 
-// wantCount waits, asleep, until c of the side has come to n.
+// wantCount waits, blocked in Wait, until counter c of the side reaches n.
 func (s *Side) wantCount(what string, c *core.Counter, n uint64) {
 	s.T.Helper()
-	for end := time.Now().Add(Deadline); s.Stack.Manual && c.Value() < n && c.ErrValue() == 0 && time.Now().Before(end); {
+	for end := time.Now().Add(Deadline); s.Stack.Manual && c.Value() < n &&
+		c.ErrValue() == 0 && time.Now().Before(end); {
 		for _, x := range []*Side{s, s.also} {
 			if x != nil && !x.Asleep {
 				x.Pump()
@@ -45,7 +48,8 @@ func (s *Side) wantCount(what string, c *core.Counter, n uint64) {
 	ctx, cancel := context.WithTimeout(context.Background(), Deadline)
 	defer cancel()
 	if err := c.Wait(ctx, n); err != nil {
-		s.T.Fatalf("%s: %s: %v; the counter is at %d with %d errors, want %d", s.Name, what, err, c.Value(), c.ErrValue(), n)
+		s.T.Fatalf("%s: %s: %v; the counter is at %d with %d errors, want %d", s.Name,
+			what, err, c.Value(), c.ErrValue(), n)
 	}
 }
 
@@ -62,7 +66,7 @@ func (p *Pair) quiet(what string) {
 	}
 }
 
-// workCaps are what the stack has of what can be deferred.
+// workCaps returns those capabilities of the stack whose operations can be deferred.
 func workCaps(t *testing.T, st Stack) core.Caps {
 	caps := core.CapTrigger
 	for _, c := range []core.Caps{core.CapTagged, core.CapRMA, core.CapAtomic} {
@@ -73,7 +77,7 @@ func workCaps(t *testing.T, st Stack) core.Caps {
 	return caps
 }
 
-// triggerKinds triggers one operation of each kind, at a threshold of its own, and later with the threshold in the past.
+// triggerKinds triggers one operation of each kind at a threshold of its own, and later with a threshold in the past.
 func triggerKinds(t *testing.T, st Stack) {
 	caps := workCaps(t, st)
 	p := Open(t, st, WithCaps(caps))
@@ -107,20 +111,24 @@ func triggerKinds(t *testing.T, st Stack) {
 		}
 		at = 1
 		p.Retry("recv", func() error {
-			return p.B.Rx().RecvMsg(&core.MsgArgs{IOV: [][]byte{in}, Addr: core.AddrUnspec, Ctx: 1, Trigger: when(cb)}, core.OpTrigger)
+			return p.B.Rx().RecvMsg(&core.MsgArgs{IOV: [][]byte{in}, Addr: core.AddrUnspec, Ctx: 1,
+				Trigger: when(cb)}, core.OpTrigger)
 		})
 		if caps&core.CapTagged != 0 {
 			p.Retry("trecv", func() error {
-				return p.B.Rx().TRecvMsg(&core.TaggedArgs{IOV: [][]byte{read}, Addr: core.AddrUnspec, Tag: 9, Ctx: 2, Trigger: when(cb)}, core.OpTrigger)
+				return p.B.Rx().TRecvMsg(&core.TaggedArgs{IOV: [][]byte{read}, Addr: core.AddrUnspec, Tag: 9, Ctx: 2,
+					Trigger: when(cb)}, core.OpTrigger)
 			})
 		}
 		at = 0
 		fire("send", 3, func(tc *core.TriggeredContext) error {
-			return p.A.EP.SendMsg(&core.MsgArgs{IOV: [][]byte{buf}, Addr: p.A.Peer, Ctx: 3, Trigger: tc}, core.OpTrigger)
+			return p.A.EP.SendMsg(&core.MsgArgs{IOV: [][]byte{buf}, Addr: p.A.Peer, Ctx: 3, Trigger: tc},
+				core.OpTrigger)
 		})
 		if caps&core.CapTagged != 0 {
 			fire("tsend", 4, func(tc *core.TriggeredContext) error {
-				return p.A.EP.TSendMsg(&core.TaggedArgs{IOV: [][]byte{buf}, Addr: p.A.Peer, Tag: 9, Ctx: 4, Trigger: tc}, core.OpTrigger)
+				return p.A.EP.TSendMsg(&core.TaggedArgs{IOV: [][]byte{buf}, Addr: p.A.Peer, Tag: 9,
+					Ctx: 4, Trigger: tc}, core.OpTrigger)
 			})
 		}
 		if round == 0 {
@@ -137,15 +145,18 @@ func triggerKinds(t *testing.T, st Stack) {
 		}
 		if caps&core.CapRMA != 0 {
 			fire("write", 5, func(tc *core.TriggeredContext) error {
-				return p.A.EP.WriteMsg(&core.RMAArgs{IOV: [][]byte{buf}, Addr: p.A.Peer, RMAIOV: riov, Ctx: 5, Trigger: tc}, core.OpTrigger)
+				return p.A.EP.WriteMsg(&core.RMAArgs{IOV: [][]byte{buf}, Addr: p.A.Peer, RMAIOV: riov,
+					Ctx: 5, Trigger: tc}, core.OpTrigger)
 			})
 			fire("read", 6, func(tc *core.TriggeredContext) error {
-				return p.A.EP.ReadMsg(&core.RMAArgs{IOV: [][]byte{read}, Addr: p.A.Peer, RMAIOV: riov, Ctx: 6, Trigger: tc}, core.OpTrigger)
+				return p.A.EP.ReadMsg(&core.RMAArgs{IOV: [][]byte{read}, Addr: p.A.Peer, RMAIOV: riov,
+					Ctx: 6, Trigger: tc}, core.OpTrigger)
 			})
 			CheckPattern(t, "triggered write and read", read, 64, 1)
 		}
 		if caps&core.CapAtomic != 0 {
-			m := &core.AtomicArgs{IOV: [][]byte{buf}, Addr: p.A.Peer, RMAIOC: rioc, Type: core.Uint64, Op: core.AtomicBXor, Ctx: 7}
+			m := &core.AtomicArgs{IOV: [][]byte{buf}, Addr: p.A.Peer, RMAIOC: rioc,
+				Type: core.Uint64, Op: core.AtomicBXor, Ctx: 7}
 			fire("atomic", 7, func(tc *core.TriggeredContext) error {
 				m.Trigger = tc
 				return p.A.EP.Atomic(m, core.OpTrigger)
@@ -165,7 +176,8 @@ func triggerKinds(t *testing.T, st Stack) {
 	}
 }
 
-// triggerOrder queues messages in any order and jumps over all their thresholds: they arrive in the order of those, and of posting where they are the same.
+// triggerOrder queues messages in any order, and then exceeds all their thresholds at once. They arrive in the order
+// of the thresholds, and with equal thresholds in the order of posting.
 func triggerOrder(t *testing.T, st Stack) {
 	p := Open(t, st, WithCaps(core.CapTrigger))
 	c := p.A.counter()
@@ -180,7 +192,8 @@ func triggerOrder(t *testing.T, st Stack) {
 		out[i] = byte(i)
 		at := uint64(5 - i%3) // 5, 4, 3, 5, ...
 		p.Retry("send", func() error {
-			return p.A.EP.SendMsg(&core.MsgArgs{IOV: [][]byte{out[i : i+1]}, Addr: p.A.Peer, Ctx: core.OpContext(100 + i),
+			return p.A.EP.SendMsg(&core.MsgArgs{IOV: [][]byte{out[i : i+1]},
+				Addr: p.A.Peer, Ctx: core.OpContext(100 + i),
 				Trigger: &core.TriggeredContext{Cntr: c, Threshold: at}}, core.OpTrigger)
 		})
 	}
@@ -201,7 +214,7 @@ func triggerOrder(t *testing.T, st Stack) {
 	}
 }
 
-// triggerAsleep has an answer triggered by what comes in, while the application is away: messages, and what peers write here.
+// triggerAsleep has incoming messages and peers' writes trigger an answer while the application makes no calls.
 func triggerAsleep(t *testing.T, st Stack) {
 	caps := core.CapTrigger
 	if st.Offers(t, caps|core.CapRMA|core.CapRMAEvent) {
@@ -226,7 +239,8 @@ func triggerAsleep(t *testing.T, st Stack) {
 	began := c.Value()
 	for i := range n {
 		p.Retry("answer", func() error {
-			return p.B.EP.SendMsg(&core.MsgArgs{IOV: [][]byte{out[i : i+1]}, Addr: p.B.Peer, Ctx: core.OpContext(100 + i),
+			return p.B.EP.SendMsg(&core.MsgArgs{IOV: [][]byte{out[i : i+1]},
+				Addr: p.B.Peer, Ctx: core.OpContext(100 + i),
 				Trigger: &core.TriggeredContext{Cntr: c, Threshold: began + uint64(i) + 1}}, core.OpTrigger)
 		})
 		if caps&core.CapRMA == 0 || i%2 == 0 {
@@ -241,7 +255,7 @@ func triggerAsleep(t *testing.T, st Stack) {
 	for i := range n {
 		p.Retry("recv", func() error { return p.A.Rx().Recv(buf, 0, core.AddrUnspec, 1) })
 		if i%3 == 0 {
-			time.Sleep(3 * time.Millisecond) // long enough for nobody to be polling
+			time.Sleep(3 * time.Millisecond) // long enough that no thread polls any more
 		}
 		if caps&core.CapRMA == 0 || i%2 == 0 {
 			p.Retry("inject", func() error { return p.A.EP.Inject(still[:8], p.A.Peer) })
@@ -267,27 +281,29 @@ func triggerAsleep(t *testing.T, st Stack) {
 	p.B.ok("Close counter", c.Close())
 }
 
-// triggerCancel cancels what waits (fi_cancel(3)), and closes endpoints above it.
+// triggerCancel cancels waiting operations (fi_cancel(3)), and closes endpoints with waiting operations.
 func triggerCancel(t *testing.T, st Stack) {
 	p := Open(t, st, WithCaps(core.CapTrigger))
 	ca, cb := p.A.counter(), p.B.counter()
 	send := func(ctx core.OpContext) {
 		t.Helper()
 		p.Retry("send", func() error {
-			return p.A.EP.SendMsg(&core.MsgArgs{IOV: [][]byte{still[:8]}, Addr: p.A.Peer, Ctx: ctx, Trigger: &core.TriggeredContext{Cntr: ca, Threshold: 1}}, core.OpTrigger)
+			return p.A.EP.SendMsg(&core.MsgArgs{IOV: [][]byte{still[:8]}, Addr: p.A.Peer, Ctx: ctx,
+				Trigger: &core.TriggeredContext{Cntr: ca, Threshold: 1}}, core.OpTrigger)
 		})
 	}
 	recv := func(ctx core.OpContext) {
 		t.Helper()
 		p.Retry("recv", func() error {
-			return p.B.Rx().RecvMsg(&core.MsgArgs{IOV: [][]byte{make([]byte, 8)}, Addr: core.AddrUnspec, Ctx: ctx, Trigger: &core.TriggeredContext{Cntr: cb, Threshold: 1}}, core.OpTrigger)
+			return p.B.Rx().RecvMsg(&core.MsgArgs{IOV: [][]byte{make([]byte, 8)}, Addr: core.AddrUnspec, Ctx: ctx,
+				Trigger: &core.TriggeredContext{Cntr: cb, Threshold: 1}}, core.OpTrigger)
 		})
 	}
 	send(1)
 	send(2)
 	recv(3)
 	recv(4)
-	refuse(t, "Close of a counter that is waited for", ca.Close(), core.ErrBusy)
+	refuse(t, "Close of a counter with a waiting operation", ca.Close(), core.ErrBusy)
 	p.A.ok("Cancel", p.A.EP.Cancel(1))
 	p.WantErr(p.A, 1, core.ErrCanceled)
 	p.B.ok("Cancel", p.B.Rx().Cancel(3))
@@ -305,6 +321,6 @@ func triggerCancel(t *testing.T, st Stack) {
 	p.Want(p.A, 5)
 	p.B.ok("Cancel", p.B.Rx().Cancel(7))
 	p.WantErr(p.B, 7, core.ErrCanceled)
-	p.A.CloseEP() // with a triggered send that has not started: dropped
+	p.A.CloseEP() // drops a triggered send that has not started
 	p.A.ok("Add", ca.Add(1))
 }

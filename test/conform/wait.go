@@ -11,22 +11,24 @@ import (
 	"gofabric/core"
 )
 
-// Got is a completion as it was read: a success, or the error entry in Err.
+// Got is a completion: a success, or the error entry in Err.
 type Got struct {
 	core.CQEntry
 	Src core.FIAddr
 	Err *core.CQErrEntry
-	Rx  bool // read from the receive queue, where the queues are split
+	Rx  bool // from the receive queue, where the queues are split
 }
 
 func (g Got) String() string {
 	if g.Err != nil {
-		return fmt.Sprintf("error ctx %#x %v olen %d flags %#x peer %v: %s", g.Ctx, g.Err.Err, g.Err.OLen, uint64(g.Err.Flags), g.Err.Peer.IP, g.Err.Detail)
+		return fmt.Sprintf("error ctx %#x %v olen %d flags %#x peer %v: %s", g.Ctx, g.Err.Err, g.Err.OLen,
+			uint64(g.Err.Flags), g.Err.Peer.IP, g.Err.Detail)
 	}
-	return fmt.Sprintf("ctx %#x flags %#x len %d data %#x tag %#x src %d", g.Ctx, uint64(g.Flags), g.Len, g.Data, g.Tag, int64(g.Src))
+	return fmt.Sprintf("ctx %#x flags %#x len %d data %#x tag %#x src %d", g.Ctx, uint64(g.Flags),
+		g.Len, g.Data, g.Tag, int64(g.Src))
 }
 
-// Pump reads everything that is in the side's queues.
+// Pump reads the side's queues until they are empty.
 func (s *Side) Pump() {
 	s.T.Helper()
 	s.pumpCQ(s.TxCQ, false)
@@ -45,7 +47,7 @@ func (s *Side) pumpCQ(cq *core.CompletionQueue, rx bool) {
 	for {
 		n, err := cq.ReadFrom(entries[:], src[:])
 		if errors.Is(err, core.ErrNoSys) {
-			n, err = cq.Read(entries[:]) // sources are for those who have them
+			n, err = cq.Read(entries[:]) // only some queues report sources
 		}
 		switch {
 		case errors.Is(err, core.ErrAgain):
@@ -89,7 +91,7 @@ func (s *Side) pumpEQ() {
 	}
 }
 
-// find waits for a completion that satisfies match and takes it.
+// find waits for a completion for which match returns true, and takes it.
 func (p *Pair) find(s *Side, d time.Duration, what string, match func(g *Got) bool) Got {
 	p.T.Helper()
 	var g Got
@@ -116,13 +118,13 @@ func (p *Pair) Want(s *Side, ctx core.OpContext) Got {
 	return g
 }
 
-// WantEnd waits until the operation with ctx ends, one way or the other.
+// WantEnd waits until the operation with ctx ends, with success or failure.
 func (p *Pair) WantEnd(s *Side, ctx core.OpContext, d time.Duration) Got {
 	p.T.Helper()
 	return p.find(s, d, fmt.Sprintf("end of ctx %#x", ctx), func(g *Got) bool { return g.Ctx == ctx })
 }
 
-// WantErr waits until the operation with ctx fails; with errnos given, with one of them.
+// WantErr waits until the operation with ctx fails, with one of the errors want if there are any.
 func (p *Pair) WantErr(s *Side, ctx core.OpContext, want ...core.Errno) Got {
 	p.T.Helper()
 	g := p.WantEnd(s, ctx, p.Stack.bounded())
@@ -141,7 +143,7 @@ func (p *Pair) WantWhere(s *Side, what string, match func(g *Got) bool) Got {
 	return p.find(s, Deadline, what, match)
 }
 
-// Quiet is how long WantNone waits for what must not come.
+// Quiet is how long WantNone waits for completions.
 const Quiet = 20 * time.Millisecond
 
 // WantNone fails if side s has, or gets within Quiet, any completion.
@@ -202,7 +204,7 @@ func (s *Side) WantEventErr() core.EQErrEntry {
 	}
 }
 
-// WantEventAny waits for an event of type typ or an error event, whichever comes; the error is nil for an event.
+// WantEventAny waits for an event of type typ or for an error event. It returns nil for an event.
 func (s *Side) WantEventAny(typ core.EQEventType) *core.EQErrEntry {
 	s.T.Helper()
 	end := time.Now().Add(Deadline)

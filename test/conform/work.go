@@ -24,7 +24,7 @@ func testWork(t *testing.T, st Stack) {
 	}
 }
 
-// rxObject is what receives of deferred work name: the shared context if there is one, else the endpoint.
+// rxObject returns the object of deferred receives: the shared context if there is one, otherwise the endpoint.
 func (s *Side) rxObject() core.Object {
 	if s.SRX != nil {
 		return s.SRX
@@ -38,26 +38,29 @@ func (s *Side) queue(w core.DeferredWork) {
 	s.ok("QueueWork", s.Domain.QueueWork(&w))
 }
 
-// sendWork is a deferred send of the side.
-func (s *Side) sendWork(buf []byte, to core.FIAddr, trig *core.Counter, at uint64, done *core.Counter) core.DeferredWork {
+// sendWork returns a deferred send of the side.
+func (s *Side) sendWork(buf []byte, to core.FIAddr, trig *core.Counter, at uint64,
+	done *core.Counter) core.DeferredWork {
 	return core.DeferredWork{Threshold: at, TriggeringCntr: trig, CompletionCntr: done, OpType: core.OpSend,
 		Msg: &core.OpMsg{EP: s.EP, Msg: core.MsgArgs{IOV: [][]byte{buf}, Addr: to}}}
 }
 
-// recvWork is a deferred receive of the side.
+// recvWork returns a deferred receive of the side.
 func (s *Side) recvWork(buf []byte, trig *core.Counter, at uint64, done *core.Counter) core.DeferredWork {
 	return core.DeferredWork{Threshold: at, TriggeringCntr: trig, CompletionCntr: done, OpType: core.OpRecv,
 		Msg: &core.OpMsg{EP: s.rxObject(), Msg: core.MsgArgs{IOV: [][]byte{buf}, Addr: core.AddrUnspec}}}
 }
 
-// workKinds queues all eleven kinds, one after the other by a counter that each completion advances: the whole sequence runs by itself.
+// workKinds queues all eleven kinds. Each completion advances a counter that triggers the next, so the whole sequence
+// runs without calls.
 func workKinds(t *testing.T, st Stack) {
 	caps := workCaps(t, st)
 	p := Open(t, st, WithCaps(caps))
 	a, b, set := p.A.counter(), p.B.counter(), p.A.counter()
-	out, in, tin, read, fetched, compared := Pattern(64, 5), make([]byte, 64), make([]byte, 64), make([]byte, 64), make([]byte, 64), make([]byte, 64)
+	out, in, tin, read, fetched, compared := Pattern(64, 5), make([]byte, 64), make([]byte, 64), make([]byte, 64),
+		make([]byte, 64), make([]byte, 64)
 	p.B.queue(p.B.recvWork(in, b, 0, b))
-	step := uint64(1) // A's counter is at 0: nothing starts yet
+	step := uint64(1) // A's counter is 0, so nothing starts yet
 	next := func(op core.OpType, w core.DeferredWork) {
 		t.Helper()
 		w.OpType, w.TriggeringCntr, w.CompletionCntr, w.Threshold = op, a, a, step
@@ -70,7 +73,8 @@ func workKinds(t *testing.T, st Stack) {
 		tagged := func(ep core.Object, buf []byte, to core.FIAddr) *core.OpTagged {
 			return &core.OpTagged{EP: ep, Msg: core.TaggedArgs{IOV: [][]byte{buf}, Addr: to, Tag: 0xcafe}}
 		}
-		p.B.queue(core.DeferredWork{OpType: core.OpTRecv, TriggeringCntr: b, Threshold: 1, CompletionCntr: b, Tagged: tagged(p.B.rxObject(), tin, core.AddrUnspec)})
+		p.B.queue(core.DeferredWork{OpType: core.OpTRecv, TriggeringCntr: b, Threshold: 1, CompletionCntr: b,
+			Tagged: tagged(p.B.rxObject(), tin, core.AddrUnspec)})
 		next(core.OpTSend, core.DeferredWork{Tagged: tagged(p.A.EP, out, p.A.Peer)})
 		received++
 	}
@@ -79,15 +83,18 @@ func workKinds(t *testing.T, st Stack) {
 		mr := p.B.Reg(mem, allAccess)
 		defer func() { p.B.ok("Close MR", mr.Close()) }()
 		rma := func(buf []byte, flags core.OpFlags) core.DeferredWork {
-			return core.DeferredWork{RMA: &core.OpRMA{EP: p.A.EP, Flags: flags, Msg: core.RMAArgs{IOV: p.A.tx(buf, 2), Addr: p.A.Peer,
-				RMAIOV: []core.RMAIov{{Addr: mr.Base(), Len: 64, Key: mr.Key()}}}}}
+			return core.DeferredWork{RMA: &core.OpRMA{EP: p.A.EP, Flags: flags,
+				Msg: core.RMAArgs{IOV: p.A.tx(buf, 2), Addr: p.A.Peer,
+					RMAIOV: []core.RMAIov{{Addr: mr.Base(), Len: 64, Key: mr.Key()}}}}}
 		}
 		next(core.OpWrite, rma(out, core.OpDeliveryComplete))
 		next(core.OpRead, rma(read, 0))
 		if caps&core.CapAtomic != 0 {
 			at := func(op core.AtomicOp, flags core.OpFlags) core.DeferredWork {
-				return core.DeferredWork{Atomic: &core.OpAtomicArgs{EP: p.A.EP, Flags: flags, Result: [][]byte{fetched}, Compare: [][]byte{out},
-					Msg: core.AtomicArgs{IOV: [][]byte{out}, Addr: p.A.Peer, RMAIOC: []core.RMAIoc{{Addr: mr.Base(), Count: 64, Key: mr.Key()}}, Type: core.Uint8, Op: op}}}
+				return core.DeferredWork{Atomic: &core.OpAtomicArgs{EP: p.A.EP, Flags: flags,
+					Result: [][]byte{fetched}, Compare: [][]byte{out},
+					Msg: core.AtomicArgs{IOV: [][]byte{out}, Addr: p.A.Peer,
+						RMAIOC: []core.RMAIoc{{Addr: mr.Base(), Count: 64, Key: mr.Key()}}, Type: core.Uint8, Op: op}}}
 			}
 			next(core.OpAtomic, at(core.AtomicBXor, core.OpDeliveryComplete))
 			next(core.OpFetchAtomic, at(core.AtomicBOr, 0))
@@ -96,8 +103,10 @@ func workKinds(t *testing.T, st Stack) {
 			next(core.OpCompareAtomic, last)
 		}
 	}
-	p.A.queue(core.DeferredWork{OpType: core.OpCntrSet, TriggeringCntr: a, Threshold: step, Cntr: &core.OpCntr{Cntr: set, Value: 40}})
-	p.A.queue(core.DeferredWork{OpType: core.OpCntrAdd, TriggeringCntr: set, Threshold: 40, Cntr: &core.OpCntr{Cntr: set, Value: 2}})
+	p.A.queue(core.DeferredWork{OpType: core.OpCntrSet, TriggeringCntr: a, Threshold: step,
+		Cntr: &core.OpCntr{Cntr: set, Value: 40}})
+	p.A.queue(core.DeferredWork{OpType: core.OpCntrAdd, TriggeringCntr: set, Threshold: 40,
+		Cntr: &core.OpCntr{Cntr: set, Value: 2}})
 	p.quiet("work")
 	if a.Value() != 0 || b.Value() != 0 {
 		t.Fatalf("before the start: %d, %d", a.Value(), b.Value())
@@ -121,10 +130,11 @@ func workKinds(t *testing.T, st Stack) {
 	}
 }
 
-// workChain queues a whole ping-pong at both ends, and goes away: each end answers by itself, and the last message has gone through all rounds.
+// workChain queues a whole ping-pong at both ends and makes no further calls. Each end answers without the
+// application, and the last message has passed all rounds.
 func workChain(t *testing.T, st Stack) {
 	p := Open(t, st, WithCaps(core.CapTrigger), withAuto())
-	a, b := p.A.counter(), p.B.counter() // what has been received
+	a, b := p.A.counter(), p.B.counter() // they count receives
 	const rounds = 100
 	start := Pattern(100, 8)
 	var bufs [2][rounds][]byte
@@ -148,7 +158,8 @@ func workChain(t *testing.T, st Stack) {
 	CheckPattern(t, "message after all rounds", bufs[0][rounds-1], 100, 8)
 }
 
-// workMany queues more than any queue holds, with thresholds in the past: all starts in the end, in order.
+// workMany queues more operations than any queue holds, with thresholds in the past. All of them start in the end, in
+// order.
 func workMany(t *testing.T, st Stack) {
 	p := Open(t, st, WithCaps(core.CapTrigger))
 	c, sent := p.A.counter(), p.A.counter()
@@ -159,7 +170,7 @@ func workMany(t *testing.T, st Stack) {
 		out[4*i], out[4*i+1] = byte(i), byte(i>>8)
 		w := p.A.sendWork(out[4*i:4*i+4], p.A.Peer, c, uint64(i%900), sent)
 		if i%2 == 0 {
-			w.Msg.Flags = core.OpDeliveryComplete // takes a place in the transmit queue until the peer has it
+			w.Msg.Flags = core.OpDeliveryComplete // it takes a place in the transmit queue until the peer has it
 		}
 		p.A.queue(w)
 	}
@@ -168,13 +179,13 @@ func workMany(t *testing.T, st Stack) {
 		p.Retry("recv", func() error { return p.B.Rx().Recv(in, 0, core.AddrUnspec, 1) })
 		p.Want(p.B, 1)
 		if got := int(in[0]) | int(in[1])<<8; got != i {
-			t.Fatalf("message %d came as number %d", got, i)
+			t.Fatalf("message %d arrived as number %d", got, i)
 		}
 	}
 	p.until("all sends are counted", func() bool { return sent.Value() == n })
 }
 
-// workReported asks for completions at the endpoint, and counts there.
+// workReported requests completions at the endpoint, and checks the endpoint's counters.
 func workReported(t *testing.T, st Stack) {
 	p := Open(t, st, WithCaps(core.CapTrigger))
 	a, b := p.A.counter(), p.B.counter()
@@ -197,7 +208,7 @@ func workReported(t *testing.T, st Stack) {
 	}
 }
 
-// workFlush cancels and flushes, and closes what work names.
+// workFlush cancels and flushes work, and closes objects that work names.
 func workFlush(t *testing.T, st Stack) {
 	p := Open(t, st, WithCaps(core.CapTrigger))
 	c, d, done := p.A.counter(), p.A.counter(), p.A.counter()
@@ -219,8 +230,8 @@ func workFlush(t *testing.T, st Stack) {
 	work(3, c, 0)
 	work(4, d, 0)
 	p.A.ok("FlushWork of a counter", p.A.Domain.FlushWork(c))
-	refuse(t, "CancelWork of what was flushed", p.A.Domain.CancelWork(3), core.ErrNoEnt)
-	p.A.ok("CancelWork of what was not", p.A.Domain.CancelWork(4))
+	refuse(t, "CancelWork of flushed work", p.A.Domain.CancelWork(3), core.ErrNoEnt)
+	p.A.ok("CancelWork of other work", p.A.Domain.CancelWork(4))
 	work(5, c, 0)
 	work(6, d, core.OpCompletion)
 	p.A.ok("FlushWork", p.A.Domain.FlushWork(nil))
@@ -232,37 +243,40 @@ func workFlush(t *testing.T, st Stack) {
 	}
 	p.A.ok("Set", c.Set(0))
 	work(7, c, core.OpCompletion)
-	p.A.queue(core.DeferredWork{Ctx: 8, OpType: core.OpCntrAdd, TriggeringCntr: c, Threshold: 1, Cntr: &core.OpCntr{Cntr: done, Value: 5}})
+	p.A.queue(core.DeferredWork{Ctx: 8, OpType: core.OpCntrAdd, TriggeringCntr: c, Threshold: 1,
+		Cntr: &core.OpCntr{Cntr: done, Value: 5}})
 	if p.A.SRX == nil {
-		p.A.queue(p.A.recvWork(make([]byte, 8), c, 0, done)) // starts at once, and is under way until the endpoint closes
+		p.A.queue(p.A.recvWork(make([]byte, 8), c, 0, done)) // starts at once, and is pending until the endpoint closes
 		refuse(t, "Close of the completion counter of what is under way", done.Close(), core.ErrBusy)
 	}
-	p.A.CloseEP() // drops its work, not the counter's
+	p.A.CloseEP() // drops the endpoint's work, but not the counter's
 	p.A.ok("Add", c.Add(1))
 	if done.Value() != 5 {
 		t.Errorf("the counter's work: %d, want 5", done.Value())
 	}
 }
 
-// workErrors checks that failures count as such, whether they come at the start or later.
+// workErrors checks that failures are counted as errors, both at the start and later.
 func workErrors(t *testing.T, st Stack) {
 	p := Open(t, st, WithCaps(core.CapTrigger|core.CapRMA))
 	c, done, recv := p.A.counter(), p.A.counter(), p.B.counter()
 	p.B.queue(p.B.recvWork(make([]byte, 4), recv, 0, recv))
-	p.A.queue(p.A.sendWork(still[:8], p.A.Peer, c, 0, done)) // too long for the receive
+	p.A.queue(p.A.sendWork(still[:8], p.A.Peer, c, 0, done)) // longer than the receive
 	p.until("the truncated receive", func() bool { return recv.ErrValue() == 1 })
 	p.A.wantCount("the send", done, 1)
-	p.A.queue(core.DeferredWork{OpType: core.OpRead, TriggeringCntr: c, CompletionCntr: done, RMA: &core.OpRMA{EP: p.A.EP,
-		Msg: core.RMAArgs{IOV: [][]byte{make([]byte, 8)}, Addr: p.A.Peer, RMAIOV: []core.RMAIov{{Addr: 0, Len: 8, Key: 0xbad}}}}})
-	p.untilFor(st.bounded(), "the read of memory that is not there", func() bool { return done.ErrValue() == 1 })
+	p.A.queue(core.DeferredWork{OpType: core.OpRead, TriggeringCntr: c,
+		CompletionCntr: done, RMA: &core.OpRMA{EP: p.A.EP,
+			Msg: core.RMAArgs{IOV: [][]byte{make([]byte, 8)}, Addr: p.A.Peer,
+				RMAIOV: []core.RMAIov{{Addr: 0, Len: 8, Key: 0xbad}}}}})
+	p.untilFor(st.bounded(), "the read of unregistered memory", func() bool { return done.ErrValue() == 1 })
 	bad := p.A.sendWork(still[:8], p.A.Peer, c, 5, done)
 	bad.Threshold, bad.Msg.Msg.IOV = 0, make([][]byte, 100)
 	refuse(t, "QueueWork with too many buffers", p.A.Domain.QueueWork(&bad), core.ErrInval)
 	bad.OpType = 77
 	refuse(t, "QueueWork of an unknown kind", p.A.Domain.QueueWork(&bad), core.ErrNoSys)
 	if st.EPType == core.EPTypeRDM {
-		p.A.queue(p.A.sendWork(still[:8], 12345, c, 0, done)) // nobody in the vector
-		p.until("the send to nobody", func() bool { return done.ErrValue() == 2 })
+		p.A.queue(p.A.sendWork(still[:8], 12345, c, 0, done)) // no such index in the vector
+		p.until("the send to an unknown index", func() bool { return done.ErrValue() == 2 })
 	}
 	p.Forget() // connections may have ended
 	if done.Value() != 1 || recv.Value() != 0 {
@@ -270,7 +284,8 @@ func workErrors(t *testing.T, st Stack) {
 	}
 }
 
-// workTree broadcasts down a binary tree of endpoints, made of deferred work alone, again and again; the applications only count.
+// workTree broadcasts down a binary tree of endpoints with deferred work alone, repeatedly. The applications only read
+// counters.
 func workTree(t *testing.T, st Stack) {
 	const n, rounds, size = 13, 20, 3000
 	k := makeConfig([]Option{WithCaps(core.CapTrigger), withAuto()})
@@ -285,7 +300,8 @@ func workTree(t *testing.T, st Stack) {
 		s.openEP(s.Info)
 		s.Addr = must(t, "Name", s.EP.Name)
 		sides[i] = s
-		got[i] = must(t, "OpenCounter", func() (*core.Counter, error) { return s.Domain.OpenCounter(core.CntrAttr{WaitObj: core.WaitUnspec}) })
+		got[i] = must(t, "OpenCounter",
+			func() (*core.Counter, error) { return s.Domain.OpenCounter(core.CntrAttr{WaitObj: core.WaitUnspec}) })
 	}
 	bufs := make([][rounds][]byte, n)
 	for i, s := range sides {
@@ -306,7 +322,7 @@ func workTree(t *testing.T, st Stack) {
 		Fill(bufs[0][r], r)
 		sides[0].ok("Add", got[0].Add(1))
 		if r%4 == 3 {
-			time.Sleep(3 * time.Millisecond) // nobody polls
+			time.Sleep(3 * time.Millisecond) // no thread polls any more
 		}
 	}
 	for i := n - 1; i > 0; i-- {

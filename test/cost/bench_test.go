@@ -20,20 +20,22 @@ type round struct {
 	Iters float64
 }
 
-// bench is two processes that measure.
+// bench is a pair of processes that measure.
 type bench struct{ *program.Program }
 
-// roundTime is how long a measurement takes. Those of a block are put together, for what happens once a second is in one of them.
+// roundTime is how long a measurement takes. The measurements of a block are averaged, because what happens once a
+// second falls into only one of them.
 const roundTime = 250 * time.Millisecond
 
 // follow starts measuring a stack.
 func follow(t *testing.T, ofi, stack, dir string) bench {
 	t.Helper()
-	cmd := exec.Command(ofi, "bench", "--follow", "--json", "--stack", stack, "--test", "latency,rate", "--time", roundTime.String())
+	cmd := exec.Command(ofi, "bench", "--follow", "--json", "--stack", stack, "--test",
+		"latency,rate", "--time", roundTime.String())
 	cmd.Env = append(os.Environ(), fabricd.EnvDir+"="+dir)
 	cmd.Stderr = os.Stderr
 	b := bench{program.Start(t, cmd)}
-	b.Mute() // measurements
+	b.Mute() // its output is measurements
 	t.Cleanup(func() {
 		b.Signal(syscall.SIGINT)
 		b.Ends()
@@ -41,7 +43,7 @@ func follow(t *testing.T, ofi, stack, dir string) bench {
 	return b
 }
 
-// block takes n measurements of each test that begin from now on, and returns the mean time of a message, by test.
+// block takes n measurements of each test that begin from now on, and returns the mean time of a message by test.
 func (b bench) block(t *testing.T, n int) map[string]float64 {
 	t.Helper()
 	from := time.Now()

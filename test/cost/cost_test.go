@@ -14,15 +14,16 @@ import (
 
 const (
 	defaultPairs = 30
-	blockRounds  = 2  // measurements of each test in a block, which take a second together
-	strangers    = 50 // the part of a processor's time that other programs may have in a block
-	tries        = 30 // to measure a block without them
+	blockRounds  = 2  // measurements of each test in a block; together they take a second
+	strangers    = 50 // a block may lose one part in strangers of a processor's time to other programs
+	tries        = 30 // attempts to measure a block without other programs
 )
 
-// TestCost: the times of messages with the daemon and without. It fails if they are longer by more than is allowed, and that is certain.
+// TestCost compares the times of messages with and without the daemon. It fails if they are certainly longer by more
+// than is allowed.
 func TestCost(t *testing.T) {
 	if os.Getenv("GOFABRIC_COST") == "" {
-		t.Skip("it takes five minutes and a quiet machine: set GOFABRIC_COST=1")
+		t.Skip("it takes five minutes and needs a quiet machine: set GOFABRIC_COST=1")
 	}
 	pairs := number(t, "GOFABRIC_COST_PAIRS", defaultPairs)
 	seed := number(t, "GOFABRIC_COST_SEED", int(time.Now().UnixNano()))
@@ -30,9 +31,10 @@ func TestCost(t *testing.T) {
 	for _, stack := range []string{"tcp/rdm", "udp;ofi_rxd/rdm", "tcp;ofi_rxm/rdm"} {
 		t.Run(stack, func(t *testing.T) {
 			t.Logf("GOFABRIC_COST_SEED=%d", seed)
-			r := &run{random: rand.New(rand.NewPCG(uint64(seed), 0)), d: &daemon{program: fabricd, dir: t.TempDir()}, ratios: map[string]ratios{}, theirs: map[bool]usage{}}
+			r := &run{random: rand.New(rand.NewPCG(uint64(seed), 0)), d: &daemon{program: fabricd, dir: t.TempDir()},
+				ratios: map[string]ratios{}, theirs: map[bool]usage{}}
 			r.b = follow(t, ofi, stack, r.d.dir)
-			r.b.block(t, 2) // both of its processes have started, and are warm
+			r.b.block(t, 2) // both processes have started and are warm
 			for range pairs {
 				r.pair(t)
 			}
@@ -44,7 +46,7 @@ func TestCost(t *testing.T) {
 	}
 }
 
-// number is what a variable of the environment says.
+// number returns the value of an environment variable.
 func number(t *testing.T, name string, otherwise int) int {
 	text := os.Getenv(name)
 	if text == "" {
@@ -57,7 +59,7 @@ func number(t *testing.T, name string, otherwise int) int {
 	return n
 }
 
-// build makes a program of this module, or takes that of a folder, for comparisons of versions.
+// build builds a program of this module, or takes one from a folder to compare versions.
 func build(t *testing.T, name string) string {
 	t.Helper()
 	if dir := os.Getenv("GOFABRIC_COST_BIN"); dir != "" {
@@ -77,11 +79,11 @@ type run struct {
 	d      *daemon
 	ratios map[string]ratios // by test
 
-	theirs map[bool]usage // of the processes that measure, with the daemon and without
-	own    usage          // of the daemon, and of this process, which scrapes
+	theirs map[bool]usage // of the processes that measure, with the daemon (true) and without
+	own    usage          // of the daemon and of this process, which scrapes it
 }
 
-// pair measures a block with the daemon and one without.
+// pair measures a block with the daemon and a block without.
 func (r *run) pair(t *testing.T) {
 	order := []bool{true, false}
 	r.random.Shuffle(2, func(i, j int) { order[i], order[j] = order[j], order[i] })
@@ -99,7 +101,7 @@ func (r *run) pair(t *testing.T) {
 	t.Logf("%s, the daemon first: %v", line, order[0])
 }
 
-// become starts or stops the daemon, if need be.
+// become starts or stops the daemon if necessary.
 func (r *run) become(t *testing.T, on bool) {
 	switch running := r.d.run != nil; {
 	case on && !running:
@@ -109,7 +111,8 @@ func (r *run) become(t *testing.T, on bool) {
 	}
 }
 
-// block measures, and takes note of what that uses. A block in which other programs had more than a little of the processors is measured again.
+// block measures a block and its usage of the machine. If other programs used more than a little of the processors, it
+// measures again.
 func (r *run) block(t *testing.T, on bool) map[string]float64 {
 	all := family(r.b.Cmd.Process.Pid)
 	for again := 0; ; again++ {
@@ -117,7 +120,8 @@ func (r *run) block(t *testing.T, on bool) map[string]float64 {
 		values := r.b.block(t, blockRounds)
 		theirs, own = usageOf(all...).sub(theirs), r.ownUsage().sub(own)
 		if strange := busy() - began - theirs.cpu - own.cpu; strange > theirs.time/strangers && again < tries {
-			t.Logf("    other programs took %v of %v: once more", strange.Round(time.Millisecond), theirs.time.Round(time.Millisecond))
+			t.Logf("    other programs took %v of %v: measuring again", strange.Round(time.Millisecond),
+				theirs.time.Round(time.Millisecond))
 			continue
 		}
 		r.theirs[on] = r.theirs[on].add(theirs)
@@ -128,7 +132,7 @@ func (r *run) block(t *testing.T, on bool) map[string]float64 {
 	}
 }
 
-// ownUsage is what the daemon and this process, which asks it for metrics, have used.
+// ownUsage returns the usage of the daemon and of this process, which reads its metrics.
 func (r *run) ownUsage() usage {
 	if r.d.run == nil {
 		return usageOf(os.Getpid())
@@ -136,7 +140,7 @@ func (r *run) ownUsage() usage {
 	return usageOf(os.Getpid(), r.d.run.Cmd.Process.Pid)
 }
 
-// report says what came out, and fails if the daemon costs too much.
+// report logs the results, and fails if the daemon costs too much.
 func (r *run) report(t *testing.T) {
 	for _, name := range []string{"latency", "rate"} {
 		low, median, high, err := r.ratios[name].interval()
@@ -147,7 +151,8 @@ func (r *run) report(t *testing.T) {
 		if bad {
 			t.Errorf("%s costs %.1f %%", name, 100*(median-1))
 		}
-		t.Logf("%-8s with the daemon takes %.4f of the time without, from %.4f to %.4f: %s", name, median, low, high, said)
+		t.Logf("%-8s with the daemon takes %.4f of the time without, from %.4f to %.4f: %s", name, median, low, high,
+			said)
 	}
 	t.Logf("the daemon, and scraping it, take %s", r.own)
 	t.Logf("two processes take %s with it", r.theirs[true])

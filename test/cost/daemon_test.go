@@ -16,26 +16,27 @@ import (
 	"gofabric/test/program"
 )
 
-// patience bounds what a daemon or a process may take for anything.
+// patience is the time limit for anything that a daemon or a process does.
 const patience = 90 * time.Second
 
-// scrapeEvery is how often metrics are asked for while the daemon runs.
+// scrapeEvery is the interval between two scrapes while the daemon runs.
 const scrapeEvery = time.Second
 
-// daemon is a fabricd that comes and goes.
+// daemon is a fabricd that is started and stopped.
 type daemon struct {
 	program, dir string
 
 	run  *program.Program // nil: it does not run
-	stop chan struct{}    // closed when nobody is to ask it any more
-	done chan struct{}    // closed when nobody does
+	stop chan struct{}    // closed to stop scraping
+	done chan struct{}    // closed when scraping has stopped
 }
 
-// start runs the daemon and returns when n processes have registered with it and are in its metrics.
+// start runs the daemon. It returns when n processes have registered with it and are in its metrics.
 func (d *daemon) start(t *testing.T, n int) {
 	t.Helper()
-	d.run = program.Start(t, exec.Command(d.program, "run", "--dir", d.dir, "--state-dir", "off", "--log-level", "debug", "--log-format", "json"))
-	d.run.Mute() // all that happens
+	d.run = program.Start(t, exec.Command(d.program, "run", "--dir", d.dir, "--state-dir", "off", "--log-level",
+		"debug", "--log-format", "json"))
+	d.run.Mute() // its output is too long
 	for came := map[int]bool{}; len(came) < n; {
 		var line struct {
 			Msg string
@@ -62,11 +63,12 @@ func (d *daemon) start(t *testing.T, n int) {
 	}
 }
 
-// scrape asks for metrics, each second, as Prometheus would. It closes first when it has seen n processes.
+// scrape reads the metrics once a second, as Prometheus would. It closes first when it has seen n processes.
 func (d *daemon) scrape(n int, first chan struct{}) {
-	c := http.Client{Timeout: patience, Transport: &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
-		return new(net.Dialer).DialContext(ctx, "unix", filepath.Join(d.dir, fabricd.API))
-	}}}
+	c := http.Client{Timeout: patience,
+		Transport: &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+			return new(net.Dialer).DialContext(ctx, "unix", filepath.Join(d.dir, fabricd.API))
+		}}}
 	defer c.CloseIdleConnections()
 	for tick := time.NewTicker(scrapeEvery); ; {
 		if r, err := c.Get("http://fabricd/metrics"); err == nil {
@@ -87,7 +89,7 @@ func (d *daemon) scrape(n int, first chan struct{}) {
 	}
 }
 
-// end stops the daemon, and returns when it has gone. Its processes notice that at once.
+// end stops the daemon and returns when it has ended. Its processes notice that at once.
 func (d *daemon) end() {
 	close(d.stop)
 	<-d.done

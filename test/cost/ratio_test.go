@@ -6,12 +6,13 @@ import (
 	"testing"
 )
 
-// TestInterval: ranks as tables of the sign test have them, and an interval that holds the median as often as it says.
+// TestInterval compares ranks with tables of the sign test, and checks how often an interval contains the median.
 func TestInterval(t *testing.T) {
-	for _, c := range []struct{ n, low, high int }{{5, 0, 0}, {6, 1, 6}, {8, 1, 8}, {9, 2, 8}, {12, 3, 10}, {20, 6, 15}, {30, 10, 21}} {
+	for _, c := range []struct{ n, low, high int }{{5, 0, 0}, {6, 1, 6}, {8, 1, 8}, {9, 2, 8},
+		{12, 3, 10}, {20, 6, 15}, {30, 10, 21}} {
 		var r ratios
 		for i := range c.n {
-			r = append(r, float64(1+(i*7)%c.n)) // not in order; 7 divides none of them
+			r = append(r, float64(1+(i*7)%c.n)) // unsorted: 7 divides none of the sizes
 		}
 		low, _, high, err := r.interval()
 		if (err != nil) != (c.low == 0) || low != float64(c.low) || high != float64(c.high) {
@@ -23,7 +24,7 @@ func TestInterval(t *testing.T) {
 	for range 2000 {
 		var r ratios
 		for range 12 {
-			r = append(r, 1+random.ExpFloat64()) // whose median is 1 + ln 2
+			r = append(r, 1+random.ExpFloat64()) // the median is 1 + ln 2
 		}
 		low, median, high, _ := r.interval()
 		if low > median || median > high {
@@ -34,11 +35,12 @@ func TestInterval(t *testing.T) {
 		}
 	}
 	if held < 1900 || held > 1960 { // 12 pairs: 96.1 %
-		t.Errorf("%d intervals of 2000 hold the median", held)
+		t.Errorf("%d intervals of 2000 contain the median", held)
 	}
 }
 
-// TestVerdict: what is certainly too much fails, what may be is said, and a few pairs that a busy machine has spoilt change neither.
+// TestVerdict checks that a cost that is certainly too high fails, that an uncertain one is reported, and that a few
+// pairs disturbed by a busy machine change neither.
 func TestVerdict(t *testing.T) {
 	for _, c := range []struct {
 		cost float64
@@ -52,7 +54,7 @@ func TestVerdict(t *testing.T) {
 		r[3], r[4], r[5], r[6] = 0.3, 3.7, 1.4, 9
 		low, _, high, err := r.interval()
 		if said, bad := verdict(low, high); err != nil || bad != c.bad || !strings.HasPrefix(said, c.said) {
-			t.Errorf("of a cost of %v, from %v to %v: %s, %v", c.cost, low, high, said, err)
+			t.Errorf("a cost of %v, from %v to %v: %s, %v", c.cost, low, high, said, err)
 		}
 	}
 }

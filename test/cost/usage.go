@@ -9,31 +9,33 @@ import (
 	"time"
 )
 
-// usage is what processes have used of the machine in a time: processors, how often their threads were put on one, and how often another took it away from them.
-// All is 0 where there is no /proc.
+// usage is what processes have used of the machine in a time: processor time, how often a thread was scheduled, and
+// how often another thread preempted it. All fields are 0 where there is no /proc.
 type usage struct {
 	time, cpu    time.Duration
 	runs, ousted int
 }
 
-// userHz is the unit of /proc/stat, in which processors' times are told: a hundredth of a second on all that Go runs on (proc_stat(5)).
+// userHz is the unit of processor times in /proc/stat: a hundredth of a second on all systems that Go supports
+// (proc_stat(5)).
 const userHz = time.Second / 100
 
-// busy is how long all processors have been at work.
+// busy returns how long all processors have worked.
 func busy() (d time.Duration) {
 	b, _ := os.ReadFile("/proc/stat")
 	line, _, _ := strings.Cut(string(b), "\n")
 	for i, word := range strings.Fields(line) {
-		if n, err := strconv.Atoi(word); err == nil && i != 4 && i != 5 && i < 9 { // idle, waiting for disks; guests are in others
+		// Not the columns idle and iowait. Guests are included in other columns.
+		if n, err := strconv.Atoi(word); err == nil && i != 4 && i != 5 && i < 9 {
 			d += time.Duration(n) * userHz
 		}
 	}
 	return d
 }
 
-// usageOf adds up all threads of processes.
+// usageOf adds up the threads of processes.
 func usageOf(pids ...int) (u usage) {
-	u.time = time.Duration(time.Now().UnixNano()) // of two of them the difference counts
+	u.time = time.Duration(time.Now().UnixNano()) // only the difference of two usages is meaningful
 	for _, pid := range pids {
 		tasks, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*", pid))
 		for _, task := range tasks {
@@ -53,7 +55,7 @@ func usageOf(pids ...int) (u usage) {
 	return u
 }
 
-// family is a process and those that it has started.
+// family returns a process and its children.
 func family(pid int) []int {
 	all := []int{pid}
 	lists, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", pid))
@@ -76,8 +78,9 @@ func (u usage) sub(o usage) usage {
 	return usage{u.time - o.time, u.cpu - o.cpu, u.runs - o.runs, u.ousted - o.ousted}
 }
 
-// String is the usage in a second.
+// String returns the usage per second.
 func (u usage) String() string {
 	s := u.time.Seconds()
-	return fmt.Sprintf("%.2f ms of a processor in a second, put on one %.0f times, driven off %.0f", u.cpu.Seconds()*1e3/s, float64(u.runs)/s, float64(u.ousted)/s)
+	return fmt.Sprintf("%.2f ms of a processor per second, scheduled %.0f times, preempted %.0f times",
+		u.cpu.Seconds()*1e3/s, float64(u.runs)/s, float64(u.ousted)/s)
 }

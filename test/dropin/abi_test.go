@@ -13,23 +13,30 @@ import (
 
 // This file compares the layouts of cmd/libfabric/abi.h with those of the system's headers.
 
-// newer are the members that structures have got since the oldest headers that the tests run with, 1.17's.
+// newer are members that structures have gained since libfabric 1.17, whose headers are the oldest that the tests run
+// with.
 var newer = map[string]bool{
-	"fi_ep_attr.xpu_ctx": true, "fi_domain_attr.max_ep_auth_key": true, "fi_domain_attr.max_group_id": true, "fi_domain_attr.max_cntr_value": true,
-	"fi_domain_attr.max_err_cntr_value": true, "fi_domain_attr.max_xpu_ctx_cnt": true, "fi_ops_av.insert_auth_key": true,
-	"fi_ops_av.lookup_auth_key": true, "fi_ops_av.set_user_id": true, "fi_ops_av.lookup2": true, "fi_mr_attr.hmem_data": true, "fi_mr_attr.page_size": true,
-	"fi_mr_attr.base_mr": true, "fi_mr_attr.sub_mr_cnt": true, "fi_ops_domain.endpoint2": true, "fi_ops_domain.xpu_ctx": true, "fi_ops_fabric.domain2": true,
-	"fi_cq_err_entry.src_addr": true, "fi_ops_cq.export_xpu": true, "fi_ops_cntr.export_xpu": true, "fi_ops_ep.export_xpu": true, "fi_ops.tostr": true,
+	"fi_ep_attr.xpu_ctx": true, "fi_domain_attr.max_ep_auth_key": true, "fi_domain_attr.max_group_id": true,
+	"fi_domain_attr.max_cntr_value":     true,
+	"fi_domain_attr.max_err_cntr_value": true, "fi_domain_attr.max_xpu_ctx_cnt": true,
+	"fi_ops_av.insert_auth_key": true,
+	"fi_ops_av.lookup_auth_key": true, "fi_ops_av.set_user_id": true, "fi_ops_av.lookup2": true,
+	"fi_mr_attr.hmem_data": true, "fi_mr_attr.page_size": true,
+	"fi_mr_attr.base_mr": true, "fi_mr_attr.sub_mr_cnt": true, "fi_ops_domain.endpoint2": true,
+	"fi_ops_domain.xpu_ctx": true, "fi_ops_fabric.domain2": true,
+	"fi_cq_err_entry.src_addr": true, "fi_ops_cq.export_xpu": true, "fi_ops_cntr.export_xpu": true,
+	"fi_ops_ep.export_xpu": true, "fi_ops.tostr": true,
 	"fi_ops.ops_set": true, "fi_mr_auth_key.av": true, "fi_mr_auth_key.src_addr": true,
 }
 
-// other are members that are not of the same name or size: of a union that has one name there and one here, and of a structure that grew.
+// other are members whose name or size differs: a union that has one name there and another here, and a structure that
+// grew.
 var other = map[string]bool{"fi_bus_attr.pci": true, "fi_bus_attr.attr": true, "fi_mr_modify.attr": true}
 
-// numbers are the error numbers that the C side knows by itself.
+// numbers are the error numbers that the C side uses.
 const numbers = "enum { E1 = FI_EAGAIN, E2 = FI_EINVAL, E3 = FI_ENOSYS, E4 = FI_EOPBADSTATE };"
 
-// layout is what a header says: "struct.member" to offset and size, and enumerators to values.
+// layout is the content of a header: "struct.member" to offset and size, and enumerators to values.
 type layout struct {
 	members map[string]string
 	values  map[string]int64
@@ -42,7 +49,8 @@ func layoutOf(t *testing.T, name, source string) layout {
 	if err := os.WriteFile(c, []byte(source), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	out, err := exec.Command("gcc", "-c", "-gdwarf-4", "-fno-eliminate-unused-debug-types", "-I../../cmd/libfabric", "-o", object, c).CombinedOutput()
+	out, err := exec.Command("gcc", "-c", "-gdwarf-4", "-fno-eliminate-unused-debug-types", "-I../../cmd/libfabric",
+		"-o", object, c).CombinedOutput()
 	if err != nil {
 		t.Fatalf("gcc: %v\n%s", err, out)
 	}
@@ -90,9 +98,9 @@ func (l layout) add(typ dwarf.Type) {
 	}
 }
 
-// TestABI: what abi.h says of each structure, the system's headers say, too, and they say no more of it.
+// TestABI compares each structure of abi.h with the system's headers, in both directions.
 func TestABI(t *testing.T) {
-	compile(t, "msg") // the headers are there
+	compile(t, "msg") // skips without the headers
 	ours := layoutOf(t, "ours", "#include \"gf.h\"\n"+numbers)
 	theirs := layoutOf(t, "theirs", `
 #include <rdma/fabric.h>
@@ -108,7 +116,7 @@ func TestABI(t *testing.T) {
 #include <rdma/fi_trigger.h>
 `+numbers)
 	if len(ours.members) < 200 || len(ours.values) < 30 {
-		t.Fatalf("only %d members and %d values", len(ours.members), len(ours.values))
+		t.Fatalf("found only %d members and %d values", len(ours.members), len(ours.values))
 	}
 	structs := map[string]bool{}
 	for name, at := range ours.members {
@@ -118,7 +126,7 @@ func TestABI(t *testing.T) {
 			continue
 		}
 		if want, ok := theirs.members[name]; ok && want != at {
-			t.Errorf("%s is %s; the system's headers say %s", name, at, want)
+			t.Errorf("%s is %s in abi.h, %s in the system's headers", name, at, want)
 		} else if !ok && !newer[name] {
 			t.Errorf("the system's headers have no %s", name)
 		}
@@ -131,7 +139,7 @@ func TestABI(t *testing.T) {
 	}
 	for name, v := range ours.values {
 		if want, ok := theirs.values[name]; ok && want != v {
-			t.Errorf("%s is %d, the system's headers say %d", name, v, want)
+			t.Errorf("%s is %d in abi.h, %d in the system's headers", name, v, want)
 		}
 	}
 }

@@ -13,7 +13,7 @@ import (
 	"gofabric/test/program"
 )
 
-// TestDaemon: a C program on the library tells the daemon, if there is one, who it is and what it does.
+// TestDaemon checks that a C program on the library registers with the daemon, and reports its figures.
 func TestDaemon(t *testing.T) {
 	needs(t, "fi_pingpong")
 	dir := t.TempDir()
@@ -42,14 +42,15 @@ func TestDaemon(t *testing.T) {
 			return
 		}
 		for seq := uint64(1); ; seq++ {
-			if report.WriteFrame(c, report.Request{Version: telemetry.Version, Seq: seq}, report.MaxRequest) != nil || report.ReadFrame(c, &r, report.MaxFrame) != nil {
+			if report.WriteFrame(c, report.Request{Version: telemetry.Version, Seq: seq}, report.MaxRequest) != nil ||
+				report.ReadFrame(c, &r, report.MaxFrame) != nil {
 				return
 			}
 			if len(r.Process.Totals) > 0 && r.Process.Totals[0].Counters["operations.send"] > 0 {
 				told <- r.Process
 				return
 			}
-			time.Sleep(10 * time.Millisecond) // between two questions to another program
+			time.Sleep(10 * time.Millisecond) // between two requests
 		}
 	}()
 	for server.Running() && ctx.Err() == nil { // the client cannot know when the server listens
@@ -57,11 +58,12 @@ func TestDaemon(t *testing.T) {
 		select {
 		case <-client.Done():
 		case p := <-told:
-			if p == nil || p.Totals[0].Provider != "udp;ofi_rxd" || p.Totals[0].Counters["operations.receive"] == 0 || len(p.Endpoints) != 1 {
-				t.Errorf("it told %+v", p)
+			if p == nil || p.Totals[0].Provider != "udp;ofi_rxd" ||
+				p.Totals[0].Counters["operations.receive"] == 0 || len(p.Endpoints) != 1 {
+				t.Errorf("the program reported %+v", p)
 			}
 			return
 		}
 	}
-	t.Fatalf("nothing was told; the server: %s", server.String())
+	t.Fatalf("the program reported nothing; the server: %s", server.String())
 }

@@ -12,7 +12,7 @@ import (
 	"gofabric/test/program"
 )
 
-// This file runs Debian's fi_info on the library, beside ofi info of this module.
+// This file runs Debian's fi_info on the library, and compares it with ofi info of this module.
 
 // builtOFI is the path of ofi, built once for all tests.
 var builtOFI = sync.OnceValues(func() (string, error) {
@@ -31,15 +31,17 @@ func fiInfo(t *testing.T, args ...string) string {
 
 func TestInfoVersion(t *testing.T) {
 	needs(t, "fi_info")
-	if out := finish(t, onOurs(t), "fi_info", "--version"); !strings.Contains(out, "libfabric: "+version.Library()+"\n") {
-		t.Fatalf("it runs on another library:\n%s", out)
+	if out := finish(t, onOurs(t), "fi_info",
+		"--version"); !strings.Contains(out, "libfabric: "+version.Library()+"\n") {
+		t.Fatalf("fi_info runs on another library:\n%s", out)
 	}
 }
 
 // TestInfo compares the short form.
 func TestInfo(t *testing.T) {
 	needs(t, "fi_info")
-	for _, args := range [][]string{nil, {"-p", "tcp"}, {"-p", "udp;ofi_rxd"}, {"-t", "FI_EP_MSG"}, {"-c", "FI_TAGGED|FI_ATOMIC"}, {"-s", "127.0.0.1"}} {
+	for _, args := range [][]string{nil, {"-p", "tcp"}, {"-p", "udp;ofi_rxd"}, {"-t", "FI_EP_MSG"},
+		{"-c", "FI_TAGGED|FI_ATOMIC"}, {"-s", "127.0.0.1"}} {
 		t.Run(strings.Join(args, " "), func(t *testing.T) {
 			got, want := finish(t, onOurs(t), "fi_info", args...), fiInfo(t, args...)
 			if got != want {
@@ -49,22 +51,22 @@ func TestInfo(t *testing.T) {
 	}
 }
 
-// TestInfoVerbose compares the long form line by line, but for what a program of API 1.17 sees otherwise.
+// TestInfoVerbose compares the long form line by line, except for what a program of API 1.17 sees differently.
 func TestInfoVerbose(t *testing.T) {
 	needs(t, "fi_info")
 	args := []string{"-v", "-s", "127.0.0.1", "-p", "tcp"}
 	got, want := attributes(finish(t, onOurs(t), "fi_info", args...)), attributes(fiInfo(t, args...))
 	if len(got) < 40 {
-		t.Fatalf("only %d attributes", len(got))
+		t.Fatalf("found only %d attributes", len(got))
 	}
 	for _, name := range slices.Sorted(maps.Keys(want)) {
 		if name != "api_version" && !slices.Equal(got[name], want[name]) {
-			t.Errorf("%s: %q, ofi info says %q", name, got[name], want[name])
+			t.Errorf("%s: %q, ofi info prints %q", name, got[name], want[name])
 		}
 	}
 }
 
-// attributes are the values of each name, in order.
+// attributes returns the values of each name, in order.
 func attributes(text string) map[string][]string {
 	m := map[string][]string{}
 	for line := range strings.Lines(text) {

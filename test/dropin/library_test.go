@@ -19,7 +19,7 @@ import (
 
 // This file builds the library and the C programs, and runs programs on it.
 
-// work is the folder of everything that is built.
+// work is the folder of all that is built.
 var work string
 
 func TestMain(m *testing.M) { os.Exit(run(m)) }
@@ -35,7 +35,7 @@ func run(m *testing.M) int {
 	return m.Run()
 }
 
-// needs ends a test unless all programs are there.
+// needs skips or fails a test if a program is missing (package need).
 func needs(t *testing.T, programs ...string) {
 	t.Helper()
 	need.Programs(t, "gcc make libfabric-dev libfabric-bin", programs...)
@@ -49,7 +49,7 @@ var built = sync.OnceValues(func() (string, error) {
 	return filepath.Join(work, "libfabric.so.1"), nil
 })
 
-// library is the path of the library, which is built when a test first asks for it.
+// library returns the path of the library. The first call builds it.
 func library(t *testing.T) string {
 	t.Helper()
 	needs(t, "gcc", "make")
@@ -60,28 +60,28 @@ func library(t *testing.T) string {
 	return lib
 }
 
-// onOurs is the environment of a program that is to run on the library.
+// onOurs returns the environment of a program that runs on the library.
 func onOurs(t *testing.T) []string {
 	t.Helper()
 	lib := library(t)
 	return []string{"LD_LIBRARY_PATH=" + filepath.Dir(lib), "DROPIN_LIBRARY=" + lib}
 }
 
-// onSystem is the environment of a program that is to run on the system's library.
+// onSystem is the environment of a program that runs on the system's library.
 var onSystem = slices.Clip([]string{"LD_LIBRARY_PATH="})
 
-// loads checks that a program, started with env, gets the library.
+// loads checks that a program with this environment loads the library.
 func loads(t *testing.T, program string) {
 	t.Helper()
 	cmd := exec.Command(program)
 	cmd.Env = append(append(os.Environ(), onOurs(t)...), "LD_TRACE_LOADED_OBJECTS=1")
 	out, err := cmd.Output()
 	if err != nil || !strings.Contains(string(out), "libfabric.so.1 => "+library(t)+" ") {
-		t.Fatalf("%s would not load %s: %v\n%s", program, library(t), err, out)
+		t.Fatalf("%s does not load %s: %v\n%s", program, library(t), err, out)
 	}
 }
 
-// start starts a program, which dies with ctx at the latest. env is beside the test's own.
+// start starts a program and kills it when ctx ends. env is added to the test's own environment.
 func start(ctx context.Context, t *testing.T, env []string, path string, args ...string) *program.Program {
 	t.Helper()
 	cmd := exec.CommandContext(ctx, path, args...)
@@ -89,10 +89,10 @@ func start(ctx context.Context, t *testing.T, env []string, path string, args ..
 	return program.Start(t, cmd)
 }
 
-// runLimit bounds a program.
+// runLimit is the time limit of a program.
 const runLimit = 60 * time.Second
 
-// finish runs a program to its end and returns what it printed; it must succeed.
+// finish runs a program until it ends and returns its output. The program must succeed.
 func finish(t *testing.T, env []string, path string, args ...string) string {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), runLimit)
@@ -104,14 +104,15 @@ func finish(t *testing.T, env []string, path string, args ...string) string {
 	return p.String()
 }
 
-// headers finds out whether the system has libfabric's.
+// headers checks whether the system has libfabric's headers.
 var headers = sync.OnceValue(func() error {
 	return exec.Command("gcc", "-E", "-include", "rdma/fabric.h", "-x", "c", os.DevNull).Run()
 })
 
 var compiled sync.Map // name and flags of a C program: func() (string, error)
 
-// compile returns the path of a program of testdata, built with the system's headers and library. flags are the compiler's.
+// compile returns the path of a program of testdata, built with the system's headers and library. flags are passed to
+// the compiler.
 func compile(t *testing.T, name string, flags ...string) string {
 	t.Helper()
 	needs(t, "gcc")
@@ -125,7 +126,8 @@ func compile(t *testing.T, name string, flags ...string) string {
 			return "", err
 		}
 		path := filepath.Join(dir, name)
-		args := append([]string{"-g", "-O1", "-Wall", "-Werror", "-Wno-deprecated-declarations", "-Itestdata", "-o", path, "testdata/" + name + ".c"}, flags...)
+		args := append([]string{"-g", "-O1", "-Wall", "-Werror", "-Wno-deprecated-declarations", "-Itestdata", "-o",
+			path, "testdata/" + name + ".c"}, flags...)
 		src, err := os.ReadFile("testdata/" + name + ".c")
 		if err != nil {
 			return "", err
@@ -133,7 +135,8 @@ func compile(t *testing.T, name string, flags ...string) string {
 		if bytes.Contains(src, []byte(`"pair.h"`)) {
 			args = append(args, "testdata/pair.c")
 		}
-		if out, err := exec.Command("gcc", append(args, "-lfabric", "-ldl", "-lpthread")...).CombinedOutput(); err != nil {
+		if out, err := exec.Command("gcc",
+			append(args, "-lfabric", "-ldl", "-lpthread")...).CombinedOutput(); err != nil {
 			return "", fmt.Errorf("gcc: %w\n%s", err, out)
 		}
 		return path, nil

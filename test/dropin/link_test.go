@@ -10,7 +10,7 @@ import (
 	"gofabric/test/veth"
 )
 
-// TestLink has C programs choose AF_XDP and sockets for their endpoints, at both ends of a cable.
+// TestLink runs C programs that choose AF_XDP and sockets for their endpoints, at both ends of a veth pair.
 func TestLink(t *testing.T) {
 	env, link := onOurs(t), compile(t, "link")
 	for _, s := range []stack{{"udp", "dgram"}, {"udp;ofi_rxd", "rdm"}} {
@@ -19,7 +19,8 @@ func TestLink(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), runLimit)
 			defer cancel()
 			at := func(h, peer *veth.Host, turn string) *program.Program {
-				return start(ctx, t, env, "ip", "netns", "exec", h.Name, link, s.provider, s.kind, h.V4.String(), peer.V4.String(), turn)
+				return start(ctx, t, env, "ip", "netns", "exec", h.Name, link, s.provider, s.kind,
+					h.V4.String(), peer.V4.String(), turn)
 			}
 			second := at(b, a, "second")
 			second.Expect("ready")

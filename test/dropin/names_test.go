@@ -9,9 +9,10 @@ import (
 	"testing"
 )
 
-// TestNames: C programs find what is registered with fabricd, here with a stand-in for it.
+// TestNames checks that C programs find names that are registered with fabricd. A server of the test stands in for
+// fabricd.
 func TestNames(t *testing.T) {
-	dir, err := os.MkdirTemp("", "fd") // a short name, for a socket
+	dir, err := os.MkdirTemp("", "fd") // short, because paths of sockets are limited (unix(7))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,13 +13,14 @@ import (
 	"gofabric/test/program"
 )
 
-// side is fi_pingpong on one of the libraries.
+// side is fi_pingpong on one of the two libraries.
 type side struct {
 	name string
 	env  []string
 }
 
-// TestPingpong runs Debian's fi_pingpong, with its check of data, on the library: at both ends, and at either with the system's library at the other.
+// TestPingpong runs Debian's fi_pingpong, with its check of data, on the library: at both ends, and at one end with
+// the system's library at the other.
 func TestPingpong(t *testing.T) {
 	needs(t, "fi_pingpong")
 	ours, system := side{"ours", onOurs(t)}, side{"system's", onSystem}
@@ -28,7 +29,7 @@ func TestPingpong(t *testing.T) {
 	for _, s := range stacks {
 		provider := s.provider
 		if s == (stack{"tcp", "rdm"}) {
-			provider = "net" // what xnet's own RDM endpoints are called before libfabric 1.18
+			provider = "net" // the name of xnet's own RDM endpoints before libfabric 1.18
 		}
 		there := provider != "net" || exec.Command("fi_info", "-p", provider).Run() == nil
 		for _, ends := range [][2]side{{ours, ours}, {ours, system}, {system, ours}} {
@@ -53,20 +54,21 @@ func pingpong(t *testing.T, s stack, systems string, server, client side) {
 			p = systems
 		}
 		mode := "msg"
-		if s.kind == "rdm" && server.name == client.name { // between two libraries messages have no tags, in one they have
+		if s.kind == "rdm" && server.name == client.name { // tags are used only if both ends run the same library
 			mode = "tagged"
 		}
 		return []string{"-c", "-I", "20", "-p", p, "-e", s.kind, "-m", mode}
 	}
 	if server.name == "system's" {
-		server.env = append(server.env, "FI_PROVIDER="+systems) // the others take long to look around
+		server.env = append(server.env, "FI_PROVIDER="+systems) // its other providers take long to start
 	}
 	if client.name == "system's" {
 		client.env = append(client.env, "FI_PROVIDER="+systems)
 	}
 	p := start(ctx, t, server.env, "fi_pingpong", slices.Concat([]string{"-B", port}, args(server))...)
 	p.AwaitListener(port)
-	c := start(ctx, t, client.env, "fi_pingpong", slices.Concat([]string{"-P", port}, args(client), []string{"127.0.0.1"})...)
+	c := start(ctx, t, client.env, "fi_pingpong",
+		slices.Concat([]string{"-P", port}, args(client), []string{"127.0.0.1"})...)
 	if c.Wait() != nil { // the server may never notice
 		cancel()
 	}
@@ -76,7 +78,7 @@ func pingpong(t *testing.T, s stack, systems string, server, client side) {
 	for _, table := range []string{p.String(), c.String()} {
 		lines := strings.Split(strings.TrimSpace(table), "\n")
 		if len(lines) < 4 || !strings.HasPrefix(lines[0], "bytes   #sent   #ack ") {
-			t.Fatalf("no table:\n%s", table)
+			t.Fatalf("the output has no table:\n%s", table)
 		}
 		for _, line := range lines[1:] {
 			if f := strings.Fields(line); len(f) != 8 || f[1] != "20" || f[2] != "=20" {
@@ -86,12 +88,13 @@ func pingpong(t *testing.T, s stack, systems string, server, client side) {
 	}
 }
 
-// TestMapped reads which library a running program has mapped.
+// TestMapped checks which library a running program has mapped.
 func TestMapped(t *testing.T) {
 	needs(t, "fi_pingpong")
 	ctx, cancel := context.WithTimeout(t.Context(), runLimit)
 	defer cancel()
-	p := start(ctx, t, onOurs(t), "fi_pingpong", "-B", program.FreePort(t), "-p", "tcp", "-e", "msg") // waits for a client
+	// The program waits for a client.
+	p := start(ctx, t, onOurs(t), "fi_pingpong", "-B", program.FreePort(t), "-p", "tcp", "-e", "msg")
 	defer func() { cancel(); p.Wait() }()
 	for {
 		maps, err := os.ReadFile(fmt.Sprintf("/proc/%d/maps", p.Cmd.Process.Pid))

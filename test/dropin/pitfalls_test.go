@@ -7,22 +7,23 @@ import (
 	"testing"
 )
 
-// This file has a test for each pitfall of a C library that is made of Go.
+// This file tests each pitfall of a C library that is written in Go.
 
-// TestSignals: signals that somebody sends run the application's handlers on its own threads, as its masks say.
+// TestSignals checks that signals run the application's handlers, on the application's threads, as their masks say.
 func TestSignals(t *testing.T) {
 	finish(t, onOurs(t), compile(t, "signals"), "tcp", "rdm")
 }
 
-// TestHandlers: a handler that was set without SA_ONSTACK finds room on the stacks that the library's calls run on.
+// TestHandlers checks that a handler that was set without SA_ONSTACK has enough room on the stacks that the library's
+// calls run on.
 func TestHandlers(t *testing.T) {
 	for _, s := range stacks {
 		t.Run(s.String(), func(t *testing.T) { finish(t, onOurs(t), compile(t, "handlers"), s.provider, s.kind) })
 	}
 }
 
-// TestSmallTLS: the library has next to no static thread-local storage, of which the C library keeps little for libraries that are loaded late. It can be loaded
-// where none is kept.
+// TestSmallTLS checks that the library needs almost no static thread-local storage. The C library keeps little of it
+// for libraries that are loaded late, and the library can be loaded where none is left.
 func TestSmallTLS(t *testing.T) {
 	out := finish(t, append(onOurs(t), "GLIBC_TUNABLES=glibc.rtld.optional_static_tls=0"), compile(t, "load"))
 	size, err := strconv.Atoi(strings.TrimSpace(out))
@@ -31,33 +32,35 @@ func TestSmallTLS(t *testing.T) {
 	}
 }
 
-// TestFork: calls in a child of fork fail, and the parent goes on.
+// TestFork checks that calls in a child of fork(2) fail, and that the parent continues.
 func TestFork(t *testing.T) {
 	finish(t, onOurs(t), compile(t, "fork"), "tcp", "rdm")
 }
 
-// TestOldVersions: older versions of symbols neither read nor write more of a structure than they know.
+// TestOldVersions checks that older versions of symbols access no more of a structure than that version has.
 func TestOldVersions(t *testing.T) {
 	for _, s := range stacks {
 		t.Run(s.String(), func(t *testing.T) { finish(t, onOurs(t), compile(t, "versions"), s.provider, s.kind) })
 	}
 }
 
-// TestGarbage: arguments that cannot be are errors of the call; so is a panic, of which the program provokes one. Contexts of any value come back.
+// TestGarbage checks that invalid arguments are errors of the call, and so is a panic, which the program provokes.
+// Contexts of any value are returned unchanged.
 func TestGarbage(t *testing.T) {
 	for _, s := range stacks {
 		if s.kind != "rdm" {
 			continue
 		}
 		t.Run(s.String(), func(t *testing.T) {
-			if out := finish(t, onOurs(t), compile(t, "garbage"), s.provider, s.kind); !strings.Contains(out, "gofabric: panic: ") {
-				t.Error("nothing panicked")
+			if out := finish(t, onOurs(t), compile(t, "garbage"), s.provider,
+				s.kind); !strings.Contains(out, "gofabric: panic: ") {
+				t.Error("no call panicked")
 			}
 		})
 	}
 }
 
-// TestWrongLibrary: programs of these tests notice that they run on another library than they should.
+// TestWrongLibrary checks that the programs of these tests notice when they run on another library.
 func TestWrongLibrary(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), runLimit)
 	defer cancel()

@@ -9,16 +9,16 @@ import (
 	"gofabric/test/need"
 )
 
-// This file runs the project's own C programs, one for each family of calls.
+// This file runs the project's own C programs. There is one for each family of calls.
 
-// stack is one that the programs run over.
+// stack is a stack that the programs run over.
 type stack struct{ provider, kind string }
 
 func (s stack) String() string { return s.provider + " " + s.kind }
 
 var stacks = []stack{{"tcp", "msg"}, {"tcp", "rdm"}, {"tcp;ofi_rxm", "rdm"}, {"udp", "dgram"}, {"udp;ofi_rxd", "rdm"}}
 
-// programs are the families, with the endpoint types that have them; all types if none is named.
+// programs are the programs, with the endpoint types that support their calls, or none for all types.
 var programs = []struct {
 	name  string
 	kinds []string
@@ -52,17 +52,18 @@ var programs = []struct {
 
 func TestPrograms(t *testing.T) { runAll(t, nil) }
 
-// TestSanitized runs the programs with the address sanitizer, which sees what the library does to their memory through the C library, what it frees twice
-// and what it leaks. (Valgrind cannot: it does not understand Go's stacks.)
+// TestSanitized runs the programs with the address sanitizer. It sees what the library does to their memory through
+// the C library, what is freed twice, and what leaks. (Valgrind does not support Go's stacks.)
 func TestSanitized(t *testing.T) {
 	need.Asked(t, "this takes a minute")
-	if err := exec.Command("gcc", "-fsanitize=address", "-x", "c", "-o", os.DevNull, "testdata/empty.c").Run(); err != nil {
+	if err := exec.Command("gcc", "-fsanitize=address", "-x", "c", "-o", os.DevNull,
+		"testdata/empty.c").Run(); err != nil {
 		need.Missing(t, "there is no address sanitizer: %v", err)
 	}
 	runAll(t, []string{"-fsanitize=address"})
 }
 
-// keep are programs that leave something open at their end, or keep texts that only Go knows.
+// keep are programs that leave an object open at their end, or keep texts that only Go refers to.
 var keep = []string{"shared", "getinfo", "control"}
 
 func runAll(t *testing.T, flags []string) {

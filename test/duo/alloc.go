@@ -6,13 +6,13 @@ import (
 	"gofabric/core"
 )
 
-// NoAllocation tests that an operation of any kind allocates nothing in steady state, from post to completion, at both ends of a stack.
+// NoAllocation tests that no operation allocates in steady state, from post to completion, at either end of a stack.
 func NoAllocation(t *testing.T, provider string) {
 	a, b := Pair(t, provider, core.EPTypeRDM, make([]byte, 1<<20))
 	for name, op := range operations(a, b) {
 		for _, size := range []int{64, 4096, 65536, 1 << 20} {
 			buf, in := make([]byte, size), make([]byte, size)
-			for range 50 { // connect, and fill the pools
+			for range 50 { // connects, and fills the pools
 				Check(t, op(buf, in))
 			}
 			var err error
@@ -29,9 +29,10 @@ func NoAllocation(t *testing.T, provider string) {
 	}
 }
 
-// operations do one of each kind from a to b, and wait for its completions.
+// operations returns functions that do one operation of each kind from a to b and wait for its completions.
 func operations(a, b *Side) map[string]func(buf, in []byte) error {
-	args := &core.AtomicArgs{IOV: make([][]byte, 1), RMAIOC: []core.RMAIoc{{Key: 1}}, Type: core.Uint64, Op: core.AtomicSum, Ctx: 1}
+	args := &core.AtomicArgs{IOV: make([][]byte, 1), RMAIOC: []core.RMAIoc{{Key: 1}},
+		Type: core.Uint64, Op: core.AtomicSum, Ctx: 1}
 	result := make([][]byte, 1)
 	alone := func(post func() error) error {
 		if err := Post(post, a, b); err != nil {
@@ -50,10 +51,12 @@ func operations(a, b *Side) map[string]func(buf, in []byte) error {
 	}
 	return map[string]func(buf, in []byte) error{
 		"send": func(buf, in []byte) error {
-			return both(func() error { return b.EP.Recv(in, 0, core.AddrUnspec, 2) }, func() error { return a.EP.Send(buf, 0, a.Peer, 1) })
+			return both(func() error { return b.EP.Recv(in, 0, core.AddrUnspec, 2) },
+				func() error { return a.EP.Send(buf, 0, a.Peer, 1) })
 		},
 		"tagged": func(buf, in []byte) error {
-			return both(func() error { return b.EP.TRecv(in, 0, core.AddrUnspec, 7, 0, 2) }, func() error { return a.EP.TSend(buf, 0, a.Peer, 7, 1) })
+			return both(func() error { return b.EP.TRecv(in, 0, core.AddrUnspec, 7, 0, 2) },
+				func() error { return a.EP.TSend(buf, 0, a.Peer, 7, 1) })
 		},
 		"write": func(buf, _ []byte) error {
 			return alone(func() error { return a.EP.Write(buf, 0, a.Peer, 0, 1, 1) })

@@ -1,4 +1,5 @@
-// Package duo is for tests and benchmarks of what an operation costs: two endpoints in one process that know each other.
+// Package duo is for tests and benchmarks of the cost of operations. It opens two endpoints in one process that know
+// each other.
 package duo
 
 import (
@@ -9,7 +10,7 @@ import (
 	"gofabric/core"
 )
 
-// Side is one endpoint with everything it needs.
+// Side is one endpoint with its objects.
 type Side struct {
 	Fabric *core.Fabric
 	Domain *core.Domain
@@ -21,7 +22,7 @@ type Side struct {
 	Got    [64]core.CQEntry
 }
 
-// Check ends a test for an error.
+// Check ends the test if err is not nil.
 func Check(t testing.TB, err error) {
 	t.Helper()
 	if err != nil {
@@ -29,7 +30,7 @@ func Check(t testing.TB, err error) {
 	}
 }
 
-// Open opens a side of a stack on loopback, whose peer may read and write mem.
+// Open opens a side of a stack on loopback. Its peer may read and write mem.
 func Open(t testing.TB, provider string, typ core.EPType, mem []byte) *Side {
 	t.Helper()
 	hints := core.NewHints()
@@ -37,12 +38,13 @@ func Open(t testing.TB, provider string, typ core.EPType, mem []byte) *Side {
 	if hints.Caps = core.CapMsg; typ == core.EPTypeRDM {
 		hints.Caps |= core.CapTagged | core.CapRMA | core.CapAtomic
 	}
-	infos, _, err := gofabric.GetInfo(core.Query{Version: core.LibraryVersion, Node: "127.0.0.1", Flags: core.InfoSource, Hints: hints})
+	infos, _, err := gofabric.GetInfo(core.Query{Version: core.LibraryVersion, Node: "127.0.0.1",
+		Flags: core.InfoSource, Hints: hints})
 	Check(t, err)
 	return OpenInfo(t, nil, infos[0], mem)
 }
 
-// OpenInfo opens a side on an Info of a registry, nil for the process'.
+// OpenInfo opens a side on an Info of a registry. A nil registry is the process' own.
 func OpenInfo(t testing.TB, reg *core.Registry, info *core.Info, mem []byte) *Side {
 	t.Helper()
 	s := &Side{}
@@ -59,7 +61,8 @@ func OpenInfo(t testing.TB, reg *core.Registry, info *core.Info, mem []byte) *Si
 	Check(t, err)
 	s.AV, err = s.Domain.OpenAV(core.AVAttr{})
 	Check(t, err)
-	s.MR, err = s.Domain.RegMR(&core.MRAttr{IOV: [][]byte{mem}, Access: core.AccessRemoteRead | core.AccessRemoteWrite, RequestedKey: 1})
+	s.MR, err = s.Domain.RegMR(&core.MRAttr{IOV: [][]byte{mem},
+		Access: core.AccessRemoteRead | core.AccessRemoteWrite, RequestedKey: 1})
 	Check(t, err)
 	s.EP, err = s.Domain.OpenEndpoint(info)
 	Check(t, err)
@@ -83,7 +86,7 @@ func Pair(t testing.TB, provider string, typ core.EPType, mem []byte) (a, b *Sid
 	return a, b
 }
 
-// Know puts the address of b into a's vector.
+// Know inserts the address of b into a's vector.
 func Know(t testing.TB, a, b *Side) {
 	t.Helper()
 	name, err := b.EP.Name()
@@ -94,7 +97,7 @@ func Know(t testing.TB, a, b *Side) {
 	a.Peer = fi[0]
 }
 
-// Until reads both queues until each has seen as many completions as wanted.
+// Until reads both queues until they have returned as many completions as wanted.
 func Until(a, b *Side, wantA, wantB int) error {
 	for {
 		n, err := a.Read()
@@ -111,7 +114,7 @@ func Until(a, b *Side, wantA, wantB int) error {
 	}
 }
 
-// Read reads the queue, and returns how many completions there were.
+// Read reads the queue and returns the number of completions.
 func (s *Side) Read() (int, error) {
 	n, err := s.CQ.Read(s.Got[:])
 	if err == core.ErrAgain {
@@ -120,7 +123,7 @@ func (s *Side) Read() (int, error) {
 	return n, err
 }
 
-// Post posts until the endpoint takes it, and reads both queues meanwhile.
+// Post posts until the endpoint accepts the operation. Meanwhile it reads both queues.
 func Post(f func() error, a, b *Side) error {
 	for {
 		err := f()

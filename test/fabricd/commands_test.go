@@ -15,14 +15,14 @@ import (
 	"gofabric/test/program"
 )
 
-// command is a command that talks to the daemon in dir.
+// command returns a fabricd command for the daemon in dir.
 func command(dir string, args ...string) *exec.Cmd {
 	cmd := exec.Command(binary, args...)
 	cmd.Env = append(os.Environ(), fabricd.EnvDir+"="+dir)
 	return cmd
 }
 
-// run runs a command that has to work, and returns what it prints.
+// run runs a command that must succeed, and returns its output.
 func run(t *testing.T, dir string, args ...string) string {
 	t.Helper()
 	out, err := command(dir, args...).CombinedOutput()
@@ -32,7 +32,7 @@ func run(t *testing.T, dir string, args ...string) string {
 	return string(out)
 }
 
-// TestCommands: names and values in and out from a shell.
+// TestCommands registers and reads names and values with commands.
 func TestCommands(t *testing.T) {
 	dir := newDir(t)
 	start(t, dir)
@@ -50,16 +50,18 @@ func TestCommands(t *testing.T) {
 	run(t, dir, "put", "job/1", "fi_sockaddr_in://10.0.0.1:7471", "--lease", "1m")
 	run(t, dir, "put", "other/1", "x")
 	if e := next(); e.Type != "put" || e.Name != "job/1" || e.Address != "fi_sockaddr_in://10.0.0.1:7471" {
-		t.Errorf("the watch says %+v", e)
+		t.Errorf("the watch prints %+v", e)
 	}
 	if got := run(t, dir, "get", "job/1"); got != "fi_sockaddr_in://10.0.0.1:7471\n" {
 		t.Errorf("get: %q", got)
 	}
-	if got := run(t, dir, "names"); !strings.Contains(got, "job/1") || !strings.Contains(got, "other/1") || strings.Count(got, "\n") != 3 {
+	if got := run(t, dir, "names"); !strings.Contains(got, "job/1") ||
+		!strings.Contains(got, "other/1") || strings.Count(got, "\n") != 3 {
 		t.Errorf("names: %s", got)
 	}
 	var list api.Names
-	if err := json.Unmarshal([]byte(run(t, dir, "names", "--json", "job/")), &list); err != nil || len(list.Names) != 1 || list.Names[0].Name != "job/1" {
+	if err := json.Unmarshal([]byte(run(t, dir, "names", "--json", "job/")), &list); err != nil ||
+		len(list.Names) != 1 || list.Names[0].Name != "job/1" {
 		t.Errorf("names --json: %+v, %v", list, err)
 	}
 	put := command(dir, "put", "--kv", "job/config", "-")
@@ -74,31 +76,36 @@ func TestCommands(t *testing.T) {
 		t.Errorf("delete: %q", got)
 	}
 	if e := next(); e.Type != "delete" || e.Name != "job/1" {
-		t.Errorf("the watch says %+v", e)
+		t.Errorf("the watch prints %+v", e)
 	}
-	for _, bad := range [][]string{{"get", "job/1"}, {"get", "a/../b"}, {"put", "x", ""}, {"delete", "job/1"}, {"put", "x", "y", "--lease", "1ms"}} {
-		if out, err := command(dir, bad...).CombinedOutput(); err == nil || !strings.HasPrefix(string(out), "fabricd: ") {
+	for _, bad := range [][]string{{"get", "job/1"}, {"get", "a/../b"}, {"put", "x", ""}, {"delete", "job/1"},
+		{"put", "x", "y", "--lease", "1ms"}} {
+		if out, err := command(dir, bad...).CombinedOutput(); err == nil ||
+			!strings.HasPrefix(string(out), "fabricd: ") {
 			t.Errorf("fabricd %v: %v, %s", bad, err, out)
 		}
 	}
-	if out, err := command(newDir(t), "names").CombinedOutput(); err == nil || !strings.Contains(string(out), "fabricd run") {
+	if out, err := command(newDir(t), "names").CombinedOutput(); err == nil ||
+		!strings.Contains(string(out), "fabricd run") {
 		t.Errorf("without a daemon: %v, %s", err, out)
 	}
 }
 
-// TestStopped: commands do not wait for ever for a daemon that does not answer.
+// TestStopped checks that commands do not wait for ever for a daemon that does not answer.
 func TestStopped(t *testing.T) {
 	need.Asked(t, "it takes 20 s")
 	t.Parallel()
 	dir := newDir(t)
 	p := start(t, dir)
 	p.Signal(syscall.SIGSTOP)
-	for _, args := range [][]string{{"status"}, {"names"}, {"put", "a", "b"}, {"stuck"}, {"get", "--kv", "--wait", "1s", "a"}} {
+	for _, args := range [][]string{{"status"}, {"names"}, {"put", "a", "b"}, {"stuck"},
+		{"get", "--kv", "--wait", "1s", "a"}} {
 		t.Run(args[0], func(t *testing.T) {
 			t.Parallel()
 			begin := time.Now()
 			out, err := command(dir, args...).CombinedOutput()
-			if took := time.Since(begin); err == nil || !strings.Contains(string(out), "it has not answered for 2") || took > 40*time.Second {
+			if took := time.Since(begin); err == nil ||
+				!strings.Contains(string(out), "it has not answered for 2") || took > 40*time.Second {
 				t.Errorf("after %v: %v, %s", took, err, out)
 			}
 		})

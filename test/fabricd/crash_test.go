@@ -13,20 +13,22 @@ import (
 	"gofabric/test/need"
 )
 
-// registry is what clients know to be registered.
+// registry is the clients' record of acknowledged registrations.
 type registry struct {
 	mu    sync.Mutex
-	names map[string]uint64 // with the revision
+	names map[string]uint64 // with their revision
 	count int
 }
 
-// register registers names until ctx ends, each again and again until it is acknowledged, as clients do whose daemon is away.
+// register registers names until ctx ends. It repeats each registration until it is acknowledged, as clients do while
+// their daemon is down.
 func (r *registry) register(ctx context.Context, t *testing.T, c *api.Client, client int) {
 	for i := 0; ctx.Err() == nil; i++ {
 		name := fmt.Sprintf("job/%d/%d", client, i%1000)
 		for ctx.Err() == nil {
 			var out api.Registered
-			err := c.Do(ctx, "PUT", api.NamePath(name), api.Registration{Address: fmt.Sprint("10.0.0.1:", i), Lease: "10m"}, &out)
+			err := c.Do(ctx, "PUT", api.NamePath(name),
+				api.Registration{Address: fmt.Sprint("10.0.0.1:", i), Lease: "10m"}, &out)
 			if err == nil {
 				r.mu.Lock()
 				r.names[name] = out.Revision
@@ -38,7 +40,7 @@ func (r *registry) register(ctx context.Context, t *testing.T, c *api.Client, cl
 				t.Errorf("register: %v", err)
 				return
 			}
-			time.Sleep(5 * time.Millisecond) // until there is a daemon again
+			time.Sleep(5 * time.Millisecond) // until a daemon runs again
 		}
 	}
 }
@@ -73,7 +75,8 @@ func (r *registry) copy() map[string]uint64 {
 	return c
 }
 
-// follow watches from revision to revision over the daemon's ends, and checks that none is missing and none is told twice.
+// follow watches from revision to revision across restarts of the daemon. It checks that no revision is missing or
+// repeated.
 func follow(ctx context.Context, t *testing.T, c *api.Client) {
 	last := uint64(0)
 	for ctx.Err() == nil {
@@ -83,7 +86,7 @@ func follow(ctx context.Context, t *testing.T, c *api.Client) {
 				t.Errorf("watch from %d: %v", last, err)
 				return
 			}
-			time.Sleep(5 * time.Millisecond) // until there is a daemon again
+			time.Sleep(5 * time.Millisecond) // until a daemon runs again
 			continue
 		}
 		for d := json.NewDecoder(body); ; {
@@ -104,7 +107,8 @@ func follow(ctx context.Context, t *testing.T, c *api.Client) {
 	}
 }
 
-// TestKilledUnderLoad kills the daemon again and again while clients register: what was acknowledged is there when it is back, clients and watchers go on.
+// TestKilledUnderLoad kills the daemon repeatedly while clients register names. Acknowledged names are there after
+// each restart, and clients and watchers continue.
 func TestKilledUnderLoad(t *testing.T) {
 	dir := newDir(t)
 	rounds := 5
@@ -151,7 +155,8 @@ func TestKilledUnderLoad(t *testing.T) {
 	t.Logf("%d registrations acknowledged, %d times killed", r.count, rounds)
 }
 
-// TestStopsInOrder: a daemon that is told to end does so at once though clients watch and wait, and leaves its state and no socket.
+// TestStopsInOrder checks that a daemon stops at once on request, although clients watch and wait. It leaves its state
+// and removes its socket.
 func TestStopsInOrder(t *testing.T) {
 	dir := newDir(t)
 	p := start(t, dir)
@@ -169,14 +174,14 @@ func TestStopsInOrder(t *testing.T) {
 	go func() { waited <- client(t, dir).Do(ctx, "GET", api.KeyPath("never")+"?wait=1m", nil, nil) }()
 	begin := time.Now()
 	p.Stop()
-	if took := time.Since(begin); took > 45*time.Second { // less than that call would wait
-		t.Errorf("the end took %v", took)
+	if took := time.Since(begin); took > 45*time.Second { // less than the waiting call would take
+		t.Errorf("stopping took %v", took)
 	}
 	if err := <-waited; err == nil {
-		t.Error("a wait for a value that is not there succeeded")
+		t.Error("waiting for a value that does not exist succeeded")
 	}
 	if _, err := os.Stat(dir + "/api.sock"); err == nil {
-		t.Error("the socket is left")
+		t.Error("the socket is still there")
 	}
 	start(t, dir)
 	if err := client(t, dir).Do(ctx, "GET", api.NamePath("a"), nil, nil); err != nil {

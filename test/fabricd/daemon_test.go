@@ -14,10 +14,11 @@ import (
 	"gofabric/test/program"
 )
 
-// program is the daemon's path.
+// binary is the daemon's path.
 var binary string
 
-// roles are what this test's program may be instead: each does what it is to do, and reports whether it is it.
+// roles are functions that the test's program may run instead of the tests. Each reports whether this process has its
+// role, and if so has run it.
 var roles = []func() bool{asOtherUser}
 
 func TestMain(m *testing.M) {
@@ -49,7 +50,7 @@ type process struct {
 	dir string
 }
 
-// newDir is a folder for a daemon's sockets, short enough for their names and open to all users.
+// newDir returns a folder for a daemon's sockets. Its name is short enough for them, and it is open to all users.
 func newDir(t *testing.T) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "fd")
@@ -76,7 +77,7 @@ func startCommand(t *testing.T, dir string, cmd *exec.Cmd) *process {
 	return p
 }
 
-// client is a client of the daemon in dir.
+// client returns a client of the daemon in dir.
 func client(t *testing.T, dir string) *api.Client {
 	t.Helper()
 	c, err := api.Dial(filepath.Join(dir, fabricd.API))
@@ -87,7 +88,7 @@ func client(t *testing.T, dir string) *api.Client {
 	return c
 }
 
-// status is of the error that a request ended in.
+// status returns the HTTP status of a request's error.
 func status(err error) int {
 	var e *api.Error
 	if errors.As(err, &e) {
@@ -96,7 +97,7 @@ func status(err error) int {
 	return 0
 }
 
-// within bounds a test.
+// within returns a context that ends after d.
 func within(t *testing.T, d time.Duration) context.Context {
 	ctx, cancel := context.WithTimeout(t.Context(), d)
 	t.Cleanup(cancel)

@@ -16,7 +16,8 @@ import (
 	"gofabric/test/need"
 )
 
-// TestDiskFull: a daemon whose disk is full says so and serves what it has; it takes changes again by itself when there is room, and has lost nothing.
+// TestDiskFull checks that a daemon whose disk is full reports so and serves what it has. It accepts changes again
+// when there is room, and has lost nothing.
 func TestDiskFull(t *testing.T) {
 	dir := newDir(t)
 	state := filepath.Join(dir, "disk")
@@ -31,7 +32,8 @@ func TestDiskFull(t *testing.T) {
 	c := client(t, dir)
 	ctx := within(t, time.Minute)
 	put := func(i int) error {
-		return c.Do(ctx, "PUT", api.NamePath(fmt.Sprint("job/", i)), api.Registration{Address: strings.Repeat("x", 4000)}, nil)
+		return c.Do(ctx, "PUT", api.NamePath(fmt.Sprint("job/", i)),
+			api.Registration{Address: strings.Repeat("x", 4000)}, nil)
 	}
 	n := 0
 	for ; put(n) == nil; n++ { // until the disk is full
@@ -47,24 +49,25 @@ func TestDiskFull(t *testing.T) {
 		}
 	}
 	if n < 100 {
-		t.Fatalf("only %d names", n)
+		t.Fatalf("only %d names fit", n)
 	}
 	if err := put(n); status(err) != 503 || !strings.Contains(err.Error(), "no space left") {
 		t.Errorf("with a full disk: %v", err)
 	}
-	if text := run(t, dir, "status"); !strings.Contains(text, "in trouble, directory: ") || !strings.Contains(text, "no space left") {
+	if text := run(t, dir, "status"); !strings.Contains(text, "in trouble, directory: ") ||
+		!strings.Contains(text, "no space left") {
 		t.Errorf("status says %s", text)
 	}
 	if text := metrics(t, dir); !strings.Contains(text, "\nfabricd_directory_writable 0\n") {
 		t.Errorf("metrics say %s", text)
 	}
 	if err := c.Do(ctx, "GET", api.NamePath("job/1"), nil, new(api.Name)); err != nil {
-		t.Errorf("what is there is not told: %v", err)
+		t.Errorf("names that are registered cannot be read: %v", err)
 	}
 	if err := os.Remove(filepath.Join(state, "other")); err != nil {
 		t.Fatal(err)
 	}
-	for err := put(n); err != nil; err = put(n) { // until it is tried again
+	for err := put(n); err != nil; err = put(n) { // until the daemon tries again
 		if ctx.Err() != nil || status(err) != 503 {
 			t.Fatal(err)
 		}

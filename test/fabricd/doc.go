@@ -1,2 +1,3 @@
-// Package fabricd tests the daemon as a process: killed and started again under load, with bad clients, other users, systemd's ways, and over TCP.
+// Package fabricd tests the daemon as a process: killed and restarted under load, with bad clients, with other users,
+// under systemd, and over TCP.
 package fabricd

@@ -22,7 +22,7 @@ import (
 	"gofabric/test/need"
 )
 
-// dial opens a bare connection to the API.
+// dial opens a plain connection to the API.
 func dial(t *testing.T, dir string) net.Conn {
 	t.Helper()
 	c, err := net.Dial("unix", dir+"/api.sock")
@@ -33,7 +33,7 @@ func dial(t *testing.T, dir string) net.Conn {
 	return c
 }
 
-// resident is the daemon's memory, bytes.
+// resident returns the daemon's resident memory in bytes.
 func (p *process) resident() int {
 	p.t.Helper()
 	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.Cmd.Process.Pid))
@@ -48,17 +48,18 @@ func (p *process) resident() int {
 	return n << 10
 }
 
-// mustAnswer checks that the daemon serves others meanwhile.
+// mustAnswer checks that the daemon still serves other clients.
 func mustAnswer(t *testing.T, c *api.Client) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
 	defer cancel()
 	if err := c.Do(ctx, "GET", "/v1/status", nil, new(api.Status)); err != nil {
-		t.Fatalf("others are not served: %v", err)
+		t.Fatalf("other clients are not served: %v", err)
 	}
 }
 
-// TestGarbage sends what is no request, or a terrible one: the answer is an error or the end, and others are served.
+// TestGarbage sends malformed requests. The daemon answers with an error or closes the connection, and serves other
+// clients.
 func TestGarbage(t *testing.T) {
 	dir := newDir(t)
 	p := start(t, dir)
@@ -70,7 +71,7 @@ func TestGarbage(t *testing.T) {
 		random,
 		[]byte("\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03"), // TLS
 		[]byte("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"),
-		[]byte("GET /v1/names HTTP/1.1\r\n\r\n"), // no Host
+		[]byte("GET /v1/names HTTP/1.1\r\n\r\n"), // without Host
 		[]byte("GET /v1/names HTTP/9.9\r\nHost: x\r\n\r\n"),
 		[]byte("GET /" + strings.Repeat("x", 1<<20) + " HTTP/1.1\r\nHost: x\r\n\r\n"),
 		[]byte("GET / HTTP/1.1\r\nHost: x\r\nX: " + strings.Repeat("x", 1<<20) + "\r\n\r\n"),
@@ -90,7 +91,7 @@ func TestGarbage(t *testing.T) {
 		_ = conn.SetReadDeadline(time.Now().Add(20 * time.Second))
 		got, err := io.ReadAll(io.LimitReader(conn, 1<<20))
 		if errors.Is(err, os.ErrDeadlineExceeded) {
-			t.Errorf("%.40q: neither an answer nor an end", text)
+			t.Errorf("%.40q: neither an answer nor the end of the connection", text)
 		}
 		if bytes.HasPrefix(got, []byte("HTTP/1.1 2")) {
 			t.Errorf("%.40q succeeded: %.200q", text, got)
@@ -99,20 +100,20 @@ func TestGarbage(t *testing.T) {
 	}
 	var list api.Names
 	if err := c.Do(within(t, time.Minute), "GET", "/v1/names", nil, &list); err != nil || len(list.Names) != 0 {
-		t.Errorf("something was registered: %+v, %v", list, err)
+		t.Errorf("a malformed request registered a name: %+v, %v", list, err)
 	}
 	if rss := p.resident(); rss > 200<<20 {
-		t.Errorf("the daemon has %d MiB", rss>>20)
+		t.Errorf("the daemon uses %d MiB", rss>>20)
 	}
 }
 
-// TestSlowClients fills the connections of this user with clients that say half of something, or do not read: one more is told so, and others are served. With
-// GOFABRIC_MANY, all of them are cut off in time.
+// TestSlowClients fills the connections of this user with clients that send half of a request, or do not read. The
+// daemon refuses one more, and serves other users. With GOFABRIC_MANY, it closes all of them in time.
 func TestSlowClients(t *testing.T) {
 	dir := newDir(t)
 	start(t, dir, "--connections", "12")
 	c := client(t, dir)
-	mustAnswer(t, c) // and keeps its connection
+	mustAnswer(t, c) // the client keeps this connection
 	var slow []net.Conn
 	for i := range 11 {
 		conn := dial(t, dir)
@@ -129,7 +130,8 @@ func TestSlowClients(t *testing.T) {
 		slow = append(slow, conn)
 	}
 	var refused *http.Response
-	for end := time.Now().Add(20 * time.Second); refused == nil && time.Now().Before(end); { // until the daemon has accepted them all
+	// The daemon may not have accepted all of them yet.
+	for end := time.Now().Add(20 * time.Second); refused == nil && time.Now().Before(end); {
 		conn := dial(t, dir)
 		fmt.Fprintf(conn, "GET /v1/status HTTP/1.1\r\nHost: x\r\n\r\n")
 		resp, err := http.ReadResponse(bufio.NewReader(conn), nil)
@@ -153,19 +155,20 @@ func TestSlowClients(t *testing.T) {
 	for i, conn := range slow {
 		if i%3 == 2 {
 			conn.Close()
-			continue // a watch that is read lives on
+			continue // a watch that is read stays open
 		}
 		ends.Go(func() {
 			_ = conn.SetReadDeadline(time.Now().Add(time.Minute))
 			if _, err := io.Copy(io.Discard, conn); errors.Is(err, os.ErrDeadlineExceeded) {
-				t.Errorf("slow client %d is not cut off", i)
+				t.Errorf("slow client %d is still connected", i)
 			}
 		})
 	}
 	ends.Wait()
 }
 
-// TestDeafWatcher: a watcher that does not read costs nothing that grows. With GOFABRIC_MANY, it is cut off in time.
+// TestDeafWatcher checks that a watcher that does not read does not make the daemon's memory grow. With GOFABRIC_MANY,
+// the daemon closes it in time.
 func TestDeafWatcher(t *testing.T) {
 	dir := newDir(t)
 	p := start(t, dir)
@@ -178,7 +181,8 @@ func TestDeafWatcher(t *testing.T) {
 	for w := range 8 {
 		work.Go(func() {
 			for i := range 1500 {
-				if err := c.Do(ctx, "PUT", api.NamePath(fmt.Sprint(w)), api.Registration{Address: fmt.Sprint(address, i)}, nil); err != nil {
+				if err := c.Do(ctx, "PUT", api.NamePath(fmt.Sprint(w)),
+					api.Registration{Address: fmt.Sprint(address, i)}, nil); err != nil {
 					t.Error(err)
 					return
 				}
@@ -187,26 +191,27 @@ func TestDeafWatcher(t *testing.T) {
 	}
 	work.Wait()
 	if rss := p.resident(); rss > 200<<20 {
-		t.Errorf("the daemon has %d MiB", rss>>20)
+		t.Errorf("the daemon uses %d MiB", rss>>20)
 	}
 	if !need.Many() {
 		return
 	}
-	for end := time.Now().Add(2 * time.Minute); p.connections(c) > 1; time.Sleep(time.Second) { // the one that asks; the daemon gives the other 45 seconds
+	// One connection asks for the metrics. The daemon closes the other one after 45 seconds.
+	for end := time.Now().Add(2 * time.Minute); p.connections(c) > 1; time.Sleep(time.Second) {
 		if time.Now().After(end) {
-			t.Fatal("a watcher that does not read is not cut off")
+			t.Fatal("a watcher that does not read is still connected")
 		}
 	}
 	_ = conn.SetReadDeadline(time.Now().Add(5 * time.Second))
 	if _, err := io.Copy(io.Discard, conn); errors.Is(err, os.ErrDeadlineExceeded) {
-		t.Error("it was another connection that ended")
+		t.Error("another connection than the watcher's ended")
 	}
 }
 
-// connections is how many the daemon has, as its metrics say, with the one that asks.
+// connections returns how many connections the daemon's metrics show, including the one that asks.
 func (p *process) connections(c *api.Client) int {
 	p.t.Helper()
-	c.Close() // idle ones
+	c.Close() // idle connections
 	body, err := c.Open(p.t.Context(), "GET", "/metrics", nil)
 	if err != nil {
 		p.t.Fatal(err)
@@ -218,7 +223,7 @@ func (p *process) connections(c *api.Client) int {
 	}
 	m := regexp.MustCompile(`(?m)^fabricd_connections (\d+)$`).FindSubmatch(text)
 	if m == nil {
-		p.t.Fatalf("no fabricd_connections in %.500s", text)
+		p.t.Fatalf("the metrics have no fabricd_connections: %.500s", text)
 	}
 	n, err := strconv.Atoi(string(m[1]))
 	if err != nil {
@@ -227,7 +232,7 @@ func (p *process) connections(c *api.Client) int {
 	return n
 }
 
-// TestMillion registers a million names, as a user and as root: limits answer, and memory stays bounded.
+// TestMillion registers a million names, as a user and as root. The limits hold, and memory stays bounded.
 func TestMillion(t *testing.T) {
 	total := 1_000_000
 	if !need.Many() {
@@ -244,7 +249,8 @@ func TestMillion(t *testing.T) {
 		c := client(t, dir)
 		work.Go(func() {
 			for i := w; i < total; i += workers {
-				err := c.Do(ctx, "PUT", api.NamePath(fmt.Sprint("million/", i)), api.Registration{Address: "10.0.0.1:7471", Lease: "1h"}, nil)
+				err := c.Do(ctx, "PUT", api.NamePath(fmt.Sprint("million/", i)),
+					api.Registration{Address: "10.0.0.1:7471", Lease: "1h"}, nil)
 				if s := status(err); err != nil && s == 0 {
 					t.Error(err)
 					return
@@ -257,11 +263,12 @@ func TestMillion(t *testing.T) {
 	}
 	work.Wait()
 	if answers[0] != total/4 || answers[507] != total-total/4 {
-		t.Errorf("%d registered, %d refused by the limit; want %d and %d: %v", answers[0], answers[507], total/4, total-total/4, answers)
+		t.Errorf("%d registered, %d refused by the limit; want %d and %d: %v", answers[0],
+			answers[507], total/4, total-total/4, answers)
 	}
 	rss := p.resident()
 	t.Logf("%d names in %d MiB", answers[0], rss>>20)
 	if rss > 500<<20 {
-		t.Errorf("the daemon has %d MiB", rss>>20)
+		t.Errorf("the daemon uses %d MiB", rss>>20)
 	}
 }

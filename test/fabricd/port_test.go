@@ -19,7 +19,8 @@ import (
 	"gofabric/test/program"
 )
 
-// listening returns the TCP addresses on which a process listens, as the kernel writes them (proc(5), /proc/PID/net/tcp).
+// listening returns the TCP addresses on which a process listens, as the kernel writes them (proc(5),
+// /proc/PID/net/tcp).
 func listening(t *testing.T, pid int) (addresses []string) {
 	t.Helper()
 	own := map[string]bool{}
@@ -50,7 +51,7 @@ func listening(t *testing.T, pid int) (addresses []string) {
 	return addresses
 }
 
-// page runs fabricd page; the link is all that it writes to standard output.
+// page runs fabricd page. The link is all that it writes to standard output; notes is its standard error.
 func page(t *testing.T, dir string, args ...string) (link, notes string) {
 	t.Helper()
 	cmd := exec.Command(binary, append([]string{"page", "--socket", filepath.Join(dir, "api.sock")}, args...)...)
@@ -63,7 +64,8 @@ func page(t *testing.T, dir string, args ...string) (link, notes string) {
 	return strings.TrimSuffix(string(out), "\n"), said.String()
 }
 
-// TestNoPort: a daemon has no TCP port before somebody asks for one, then one of loopback, and none after it is taken back.
+// TestNoPort checks that a daemon has no TCP port before one is requested, then one on loopback, and none after it is
+// closed.
 func TestNoPort(t *testing.T) {
 	for name, args := range map[string][]string{"run": {"run"}, "emulate": {"emulate", "pair"}} {
 		t.Run(name, func(t *testing.T) {
@@ -75,29 +77,30 @@ func TestNoPort(t *testing.T) {
 			p := startCommand(t, dir, cmd)
 			pid := cmd.Process.Pid
 			if got := listening(t, pid); len(got) != 0 {
-				t.Fatalf("nobody has asked, and it listens on %v", got)
+				t.Fatalf("without a request the daemon listens on %v", got)
 			}
 			pem, _ := page(t, dir, "--certificate")
 			if got := listening(t, pid); len(got) != 0 || !strings.HasPrefix(pem, "-----BEGIN CERTIFICATE") {
-				t.Errorf("asked for the certificate, it listens on %v and says %q", got, pem)
+				t.Errorf("after a request for the certificate the daemon listens on %v and prints %q", got, pem)
 			}
 			link, notes := page(t, dir)
 			if got := listening(t, pid); len(got) != 1 || !strings.HasPrefix(got[0], "0100007F:") {
-				t.Errorf("asked for the page, it listens on %v", got)
+				t.Errorf("after a request for the page the daemon listens on %v", got)
 			}
 			if !strings.HasPrefix(link, "https://127.0.0.1:") || !strings.Contains(notes, "SHA-256") {
-				t.Errorf("fabricd page says %q and %q", link, notes)
+				t.Errorf("fabricd page prints %q and %q", link, notes)
 			}
 			page(t, dir, "--close")
 			if got := listening(t, pid); len(got) != 0 {
-				t.Errorf("asked to close the page, it listens on %v", got)
+				t.Errorf("after a request to close the page the daemon listens on %v", got)
 			}
 			p.Stop()
 		})
 	}
 }
 
-// TestPageOption: --page, with and without an address, in one word or two, in the environment and in the file; and what is wrong with others.
+// TestPageOption tests --page with and without an address, as one argument and as two, in the environment and in the
+// file, and with invalid addresses.
 func TestPageOption(t *testing.T) {
 	file := filepath.Join(newDir(t), "fabricd.yaml")
 	if err := os.WriteFile(file, []byte("page: on\n"), 0o600); err != nil {
@@ -121,7 +124,7 @@ func TestPageOption(t *testing.T) {
 		cmd.Env = append(os.Environ(), c.env)
 		p := startCommand(t, dir, cmd)
 		if got := len(listening(t, cmd.Process.Pid)); got == 0 != (c.want == "") {
-			t.Errorf("%s: %d ports", what, got)
+			t.Errorf("%s: the daemon listens on %d ports", what, got)
 		}
 		if c.want != "" {
 			if link, _ := page(t, dir); !strings.HasPrefix(link, c.want) {
@@ -138,7 +141,7 @@ func TestPageOption(t *testing.T) {
 	}
 }
 
-// TestPageRestart: a daemon that is started again shows the same certificate, and does not know the token of before.
+// TestPageRestart checks that a restarted daemon has the same certificate, and does not accept the token of before.
 func TestPageRestart(t *testing.T) {
 	dir, address := newDir(t), program.FreeAddress(t)
 	p := start(t, dir, "--page", address)
@@ -151,16 +154,17 @@ func TestPageRestart(t *testing.T) {
 	}
 	c, token := trusting(t, dir), tokenOf(t, link)
 	if got, _ := send(t, c, "GET", "https://"+address+"/v1/status", "", "Authorization", "Bearer "+token); got != 401 {
-		t.Errorf("the token of before: %d", got)
+		t.Errorf("a request with the old token: status %d", got)
 	}
 	p.Signal(syscall.SIGHUP)
 	p.Expect("msg=reloaded")
-	if got, _ := send(t, c, "GET", "https://"+address+"/v1/status", "", "Authorization", "Bearer "+tokenOf(t, next)); got != 200 {
-		t.Errorf("the token after a reload: %d", got)
+	if got, _ := send(t, c, "GET", "https://"+address+"/v1/status", "", "Authorization",
+		"Bearer "+tokenOf(t, next)); got != 200 {
+		t.Errorf("a request with the token after a reload: status %d", got)
 	}
 }
 
-// tokenOf is the token in a link.
+// tokenOf returns the token in a link.
 func tokenOf(t *testing.T, link string) string {
 	t.Helper()
 	u, err := url.Parse(link)
@@ -170,7 +174,7 @@ func tokenOf(t *testing.T, link string) string {
 	return strings.TrimPrefix(u.Fragment, "token=")
 }
 
-// TestPageAsOther: other users may neither have the port opened nor closed, nor see its token.
+// TestPageAsOther checks that other users can neither open nor close the port, nor read its token.
 func TestPageAsOther(t *testing.T) {
 	dir := newDir(t)
 	p := start(t, dir)
@@ -185,22 +189,23 @@ func TestPageAsOther(t *testing.T) {
 	}
 	refused()
 	if got := listening(t, p.Cmd.Process.Pid); len(got) != 0 {
-		t.Errorf("it listens on %v", got)
+		t.Errorf("the daemon listens on %v", got)
 	}
 	page(t, dir)
 	refused()
 	if got := listening(t, p.Cmd.Process.Pid); len(got) != 1 {
-		t.Errorf("it listens on %v", got)
+		t.Errorf("the daemon listens on %v", got)
 	}
 }
 
-// TestSilentTLS: clients that connect and say nothing take no more than their share of connections, and those of the Unix socket do not notice. With
-// GOFABRIC_MANY, they are cut off in time, and the page is there again.
+// TestSilentTLS checks that clients that connect and send nothing take no more than their share of connections, and do
+// not affect clients of the Unix socket. With GOFABRIC_MANY, the daemon closes them in time, and serves the page
+// again.
 func TestSilentTLS(t *testing.T) {
 	dir, address, listen := newDir(t), program.FreeAddress(t), program.FreeAddress(t)
 	start(t, dir, "--page", address, "--listen", listen, "--connections-per-user", "4")
 	links, _ := page(t, dir)
-	link, _, _ := strings.Cut(links, "\n") // the other one is that of --listen
+	link, _, _ := strings.Cut(links, "\n") // the second link is that of --listen
 	c := trusting(t, dir)
 	ask := func() int {
 		status, _ := send(t, c, "GET", "https://"+address+"/v1/status", "", "Authorization", "Bearer "+tokenOf(t, link))
@@ -222,15 +227,16 @@ func TestSilentTLS(t *testing.T) {
 	defer fifth.Close()
 	_ = fifth.SetReadDeadline(time.Now().Add(5 * time.Second)) // less than a handshake may take
 	if _, err := fifth.Read(make([]byte, 1)); err == nil || errors.Is(err, os.ErrDeadlineExceeded) {
-		t.Errorf("the fifth connection of four: %v", err)
+		t.Errorf("the fifth connection, with a limit of four: %v", err)
 	}
 	mustAnswer(t, client(t, dir))
 	token, err := os.ReadFile(filepath.Join(dir, "state/token"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, _ := send(t, trusting(t, dir), "GET", "https://"+listen+"/v1/status", "", "Authorization", "Bearer "+strings.TrimSpace(string(token))); got != 200 {
-		t.Errorf("--listen, while nobody gets to the page: %d", got)
+	if got, _ := send(t, trusting(t, dir), "GET", "https://"+listen+"/v1/status", "", "Authorization",
+		"Bearer "+strings.TrimSpace(string(token))); got != 200 {
+		t.Errorf("--listen, while the page's connections are taken: status %d", got)
 	}
 	if !need.Many() {
 		return
@@ -240,12 +246,12 @@ func TestSilentTLS(t *testing.T) {
 		ends.Go(func() {
 			_ = conn.SetReadDeadline(time.Now().Add(time.Minute))
 			if _, err := io.Copy(io.Discard, conn); errors.Is(err, os.ErrDeadlineExceeded) {
-				t.Error("a client that says nothing is not cut off")
+				t.Error("a client that sends nothing is still connected")
 			}
 		})
 	}
 	ends.Wait()
 	if got := ask(); got != 200 {
-		t.Errorf("after them: %d", got)
+		t.Errorf("a request after they were closed: status %d", got)
 	}
 }

@@ -15,7 +15,7 @@ import (
 	"gofabric/internal/fabricd/api"
 )
 
-// bare sends a request as it is written, with nothing tidied up, says by shutdown(2) that this is all, and returns the answer.
+// bare sends a request exactly as given, ends its direction with shutdown(2), and returns the answer.
 func bare(t *testing.T, dir, method, path, body string) (status int, answer []byte) {
 	t.Helper()
 	c := dial(t, dir)
@@ -23,7 +23,8 @@ func bare(t *testing.T, dir, method, path, body string) (status int, answer []by
 	if err := c.SetDeadline(time.Now().Add(10 * time.Second)); err != nil {
 		t.Fatal(err)
 	}
-	fmt.Fprintf(c, "%s %s HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: %d\r\n\r\n%s", method, path, len(body), body)
+	fmt.Fprintf(c, "%s %s HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: %d\r\n\r\n%s", method, path,
+		len(body), body)
 	if err := c.(*net.UnixConn).CloseWrite(); err != nil {
 		t.Fatal(err)
 	}
@@ -39,7 +40,8 @@ func bare(t *testing.T, dir, method, path, body string) (status int, answer []by
 	return r.StatusCode, answer
 }
 
-// TestRefusals: what is refused is refused in JSON, and nothing is done for it; a path is not led elsewhere.
+// TestRefusals checks that errors are reported in JSON, that a refused request changes nothing, and that no path is
+// redirected.
 func TestRefusals(t *testing.T) {
 	dir := newDir(t)
 	start(t, dir)
@@ -64,21 +66,25 @@ func TestRefusals(t *testing.T) {
 	} {
 		status, answer := bare(t, dir, c.method, c.path, c.body)
 		var e api.Error
-		if err := json.Unmarshal(answer, &e); err != nil || e.Status != c.status || status != c.status || !strings.Contains(e.Error(), c.says) {
-			t.Errorf("%s %s %s: %d %s, want %d and %q; %v", c.method, c.path, c.body, status, answer, c.status, c.says, err)
+		if err := json.Unmarshal(answer, &e); err != nil || e.Status != c.status || status != c.status ||
+			!strings.Contains(e.Error(), c.says) {
+			t.Errorf("%s %s %s: %d %s, want %d and %q; %v", c.method, c.path, c.body,
+				status, answer, c.status, c.says, err)
 		}
 	}
-	if status, answer := bare(t, dir, "GET", "/v1/names", ""); status != 200 || !bytes.Contains(answer, []byte(`"names":[]`)) {
-		t.Errorf("what was refused left %d %s", status, answer)
+	if status, answer := bare(t, dir, "GET", "/v1/names", ""); status != 200 ||
+		!bytes.Contains(answer, []byte(`"names":[]`)) {
+		t.Errorf("after the refused requests the name is there: %d %s", status, answer)
 	}
 }
 
-// TestHalfClosed: a client that has said all and only listens is answered as others are.
+// TestHalfClosed checks that a client that has ended its direction and only reads gets its answer.
 func TestHalfClosed(t *testing.T) {
 	dir := newDir(t)
 	start(t, dir)
-	for i := range 20 { // whether the server sees the end first is chance
-		if status, answer := bare(t, dir, "PUT", fmt.Sprint("/v1/names/", i), `{"address":"a","lease":"30s"}`); status != 200 {
+	for i := range 20 { // whether the server sees the end before it answers depends on timing
+		if status, answer := bare(t, dir, "PUT", fmt.Sprint("/v1/names/", i),
+			`{"address":"a","lease":"30s"}`); status != 200 {
 			t.Fatalf("%d %s", status, answer)
 		}
 		if status, answer := bare(t, dir, "PUT", fmt.Sprint("/v1/kv/", i), `{"value":"QQ=="}`); status != 200 {

@@ -17,7 +17,7 @@ import (
 	"gofabric/test/program"
 )
 
-// makeToken makes a token with the daemon's command, and adds its entry to a file.
+// makeToken makes a token with the command fabricd token, and adds its entry to a file.
 func makeToken(t *testing.T, file string, args ...string) string {
 	t.Helper()
 	cmd := exec.Command(binary, append([]string{"token"}, args...)...)
@@ -36,12 +36,12 @@ func makeToken(t *testing.T, file string, args ...string) string {
 		t.Fatal(err)
 	}
 	if strings.Contains(string(entry), strings.TrimSpace(token.String())) {
-		t.Error("the entry holds the token itself")
+		t.Error("the entry contains the token itself")
 	}
 	return strings.TrimSpace(token.String())
 }
 
-// trusting is a client that trusts the certificate which the daemon made.
+// trusting returns a client that trusts the daemon's certificate.
 func trusting(t *testing.T, dir string) *http.Client {
 	t.Helper()
 	pem, err := os.ReadFile(filepath.Join(dir, "state/tls.crt"))
@@ -50,12 +50,13 @@ func trusting(t *testing.T, dir string) *http.Client {
 	}
 	pool := x509.NewCertPool()
 	pool.AppendCertsFromPEM(pem)
-	c := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: pool}}, Timeout: 20 * time.Second}
+	c := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: pool}},
+		Timeout: 20 * time.Second}
 	t.Cleanup(c.CloseIdleConnections)
 	return c
 }
 
-// send sends a request and returns the answer's status and body.
+// send sends a request and returns the status and body of the answer.
 func send(t *testing.T, c *http.Client, method, url, body string, headers ...string) (int, string) {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), method, url, strings.NewReader(body))
@@ -77,7 +78,8 @@ func send(t *testing.T, c *http.Client, method, url, body string, headers ...str
 	return resp.StatusCode, string(got)
 }
 
-// TestTokens: over TCP nothing goes without TLS and a token, and a token does what its rights say, as the user it stands for.
+// TestTokens checks that requests over TCP need TLS and a token, and that a token has the rights of its entry and acts
+// as its user.
 func TestTokens(t *testing.T) {
 	dir, address := newDir(t), program.FreeAddress(t)
 	file := filepath.Join(dir, "tokens")
@@ -91,7 +93,7 @@ func TestTokens(t *testing.T) {
 		what, method, path, token string
 		want                      int
 	}{
-		{"nobody reads", "GET", "/v1/status", "", 401},
+		{"no token", "GET", "/v1/status", "", 401},
 		{"a wrong token", "GET", "/v1/status", strings.Repeat("0", 64), 401},
 		{"half a token", "GET", "/v1/status", reader[:32], 401},
 		{"the digest as token", "GET", "/v1/status", "x", 401},
@@ -118,9 +120,9 @@ func TestTokens(t *testing.T) {
 	}
 	if resp, err := http.Get(base + "/v1/status"); err == nil {
 		resp.Body.Close()
-		t.Error("a client that does not know the certificate is content with it")
+		t.Error("a client that does not trust the certificate accepted it")
 	}
-	// A token that is taken out of the file is worth nothing after a reload.
+	// A token that is removed from the file is invalid after a reload.
 	if err := os.Remove(file); err != nil {
 		t.Fatal(err)
 	}
@@ -128,15 +130,16 @@ func TestTokens(t *testing.T) {
 	p.Signal(syscall.SIGHUP)
 	p.Expect("msg=reloaded")
 	if got, _ := send(t, c, "GET", base+"/v1/status", "", "Authorization", "Bearer "+alice); got != 401 {
-		t.Errorf("a token that was taken back: %d", got)
+		t.Errorf("a request with a removed token: status %d", got)
 	}
 }
 
-// TestPageLink: the link that fabricd page prints has the token where browsers send it to nobody; what they send by themselves counts for nothing.
+// TestPageLink checks that the link of fabricd page has the token in the fragment, which browsers do not send, and
+// that a cookie, which they do send, is not accepted.
 func TestPageLink(t *testing.T) {
 	dir, address := newDir(t), program.FreeAddress(t)
 	start(t, dir, "--listen", address)
-	links, _ := page(t, dir) // the page's own, and this one
+	links, _ := page(t, dir) // the page's own link, and that of --listen
 	own, link, _ := strings.Cut(links, "\n")
 	u, err := url.Parse(link)
 	if err != nil {
@@ -152,16 +155,17 @@ func TestPageLink(t *testing.T) {
 		t.Errorf("the link is for %s, not %s", u, base)
 	}
 	if got, _ := send(t, c, "GET", u.String(), ""); got != 200 {
-		t.Errorf("the page, which is for everybody: %d", got)
+		t.Errorf("the page's files, which need no token: status %d", got)
 	}
 	if got, _ := send(t, c, "GET", base+"/v1/status", ""); got != 401 {
-		t.Errorf("without the token: %d", got)
+		t.Errorf("without the token: status %d", got)
 	}
 	if got, _ := send(t, c, "GET", base+"/v1/status", "", "Cookie", "token="+token, "Origin", base); got != 401 {
-		t.Errorf("with a cookie: %d", got)
+		t.Errorf("with a cookie: status %d", got)
 	}
-	if got, answer := send(t, c, "PUT", base+"/v1/names/a", `{"address":"1"}`, "Authorization", "Bearer "+token); got != 200 {
-		t.Errorf("the page changes something: %d %s", got, answer)
+	if got, answer := send(t, c, "PUT", base+"/v1/names/a", `{"address":"1"}`,
+		"Authorization", "Bearer "+token); got != 200 {
+		t.Errorf("with the page's token a request changed something: status %d %s", got, answer)
 	}
 	for _, f := range []string{"token", "tls.key"} {
 		info, err := os.Stat(filepath.Join(dir, "state", f))

@@ -21,12 +21,15 @@ import (
 )
 
 const (
-	envOccupy = "FABRICD_TEST_OCCUPY" // what, quoted, this process writes to each of envTimes connections that it opens to the socket envAt, and reads nothing
+	// envOccupy is quoted. This process opens envTimes connections to the socket envAt, writes it to each, and
+	// reads nothing.
+	envOccupy = "FABRICD_TEST_OCCUPY"
 	envTimes  = "FABRICD_TEST_TIMES"
 	envAt     = "FABRICD_TEST_AT"
 )
 
-// asOccupant is a process that takes connections and does as little as it can with them, until its input ends. It reports whether this one is.
+// asOccupant runs a process that opens connections and uses them as little as it can, until its input ends. It reports
+// whether this process has that role.
 func asOccupant() bool {
 	text := os.Getenv(envOccupy)
 	if text == "" {
@@ -39,11 +42,11 @@ func asOccupant() bool {
 	for range times {
 		conn, err := net.Dial("unix", os.Getenv(envAt))
 		if err != nil {
-			continue // that the daemon has no room is right
+			continue // the daemon may refuse
 		}
 		held = append(held, conn)
 		_ = conn.SetWriteDeadline(time.Now().Add(2 * time.Second))
-		_, _ = conn.Write([]byte(text)) // nor that it does not read
+		_, _ = conn.Write([]byte(text)) // the daemon may not read
 	}
 	fmt.Println("ready")
 	_, _ = os.Stdin.Read(make([]byte, 1))
@@ -51,7 +54,7 @@ func asOccupant() bool {
 	return true
 }
 
-// TestValuesInPieces: a list of many long values comes in pieces of about a MiB.
+// TestValuesInPieces checks that a list of many long values arrives in pieces of about 1 MiB.
 func TestValuesInPieces(t *testing.T) {
 	dir := newDir(t)
 	start(t, dir, "--state-dir", "off")
@@ -80,17 +83,21 @@ func TestValuesInPieces(t *testing.T) {
 	}
 }
 
-// TestSlowOther: another user opens as many connections as it can to each socket, and says a half of something on each, or asks for much and reads nothing. Root and
-// a third user are served meanwhile, the same user's short requests too where it has connections left, and the daemon stays small.
+// TestSlowOther has another user open as many connections as it can to each socket. It sends half of a request on
+// each, or asks for much and reads nothing. Meanwhile the daemon serves root and a third user, also the same user's
+// short requests where it has connections left, and its memory stays small.
 func TestSlowOther(t *testing.T) {
 	self := myself(t)
 	value, _ := json.Marshal(api.Value{Value: make([]byte, 200<<10)})
 	for what, o := range map[string]struct{ socket, text string }{
-		"silent":            {fabricd.API, " "},
-		"half a head":       {fabricd.API, "GET /v1/status HTTP/1.1\r\nHost: x\r\nX: "},
-		"a long head":       {fabricd.API, "GET /v1/status HTTP/1.1\r\nHost: x\r\nX: " + strings.Repeat("x", 31<<10)},
-		"a body in pieces":  {fabricd.API, "PUT /v1/kv/a HTTP/1.1\r\nHost: x\r\nContent-Length: 1048576\r\n\r\n" + strings.Repeat("x", 100<<10)},
-		"chunks":            {fabricd.API, "PUT /v1/kv/a HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n10000\r\n" + strings.Repeat("x", 1<<16)},
+		"silent":      {fabricd.API, " "},
+		"half a head": {fabricd.API, "GET /v1/status HTTP/1.1\r\nHost: x\r\nX: "},
+		"a long head": {fabricd.API, "GET /v1/status HTTP/1.1\r\nHost: x\r\nX: " + strings.Repeat("x", 31<<10)},
+		"a body in pieces": {fabricd.API,
+			"PUT /v1/kv/a HTTP/1.1\r\nHost: x\r\nContent-Length: 1048576\r\n\r\n" + strings.Repeat("x", 100<<10)},
+		"chunks": {fabricd.API,
+			"PUT /v1/kv/a HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n10000\r\n" + strings.Repeat("x",
+				1<<16)},
 		"deaf lists":        {fabricd.API, strings.Repeat("GET /v1/kv HTTP/1.1\r\nHost: x\r\n\r\n", 20)},
 		"deaf metrics":      {fabricd.API, strings.Repeat("GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n", 50)},
 		"deaf watches":      {fabricd.API, "GET /v1/watch HTTP/1.1\r\nHost: x\r\n\r\n"},
@@ -102,36 +109,44 @@ func TestSlowOther(t *testing.T) {
 			p := start(t, dir, "--state-dir", "off")
 			c := client(t, dir)
 			for i := range 20 {
-				if err := c.Do(wait.Context(t), "PUT", api.KeyPath(fmt.Sprint("long/", i)), json.RawMessage(value), nil); err != nil {
+				if err := c.Do(wait.Context(t), "PUT", api.KeyPath(fmt.Sprint("long/", i)),
+					json.RawMessage(value), nil); err != nil {
 					t.Fatal(err)
 				}
 			}
 			before := p.resident()
-			hostile := program.Talk(t, asOther(self, envOccupy+"="+strconv.Quote(o.text), envTimes+"=300", envAt+"="+dir+"/"+o.socket))
+			hostile := program.Talk(t,
+				asOther(self, envOccupy+"="+strconv.Quote(o.text), envTimes+"=300", envAt+"="+dir+"/"+o.socket))
 			if line := hostile.Line(); line != "ready" {
 				t.Fatal(line)
 			}
 			begin := time.Now()
 			for i := range 50 {
-				if err := c.Do(within(t, 5*time.Second), "PUT", api.NamePath(fmt.Sprint("root/", i)), api.Registration{Address: "1"}, nil); err != nil {
+				if err := c.Do(within(t, 5*time.Second), "PUT", api.NamePath(fmt.Sprint("root/", i)),
+					api.Registration{Address: "1"}, nil); err != nil {
 					t.Fatalf("root is not served: %v", err)
 				}
 			}
 			var list api.Values
-			if err := client(t, dir).Do(within(t, 5*time.Second), http.MethodGet, "/v1/kv", nil, &list); err != nil || len(list.Values) == 0 {
+			if err := client(t, dir).Do(within(t, 5*time.Second), http.MethodGet, "/v1/kv", nil, &list); err != nil ||
+				len(list.Values) == 0 {
 				t.Errorf("root's list: %v", err)
 			}
 			if err := client(t, dir).Do(within(t, 5*time.Second), http.MethodGet, "/v1/stuck", nil, nil); err != nil {
-				t.Errorf("root asks what is stuck: %v", err)
+				t.Errorf("root's request for what is stuck: %v", err)
 			}
 			metrics(t, dir)
-			for i, got := range as(t, 65533, dir, request{"PUT", "/v1/names/third", json.RawMessage(`{"address":"1"}`)}, request{"PUT", "/v1/kv/third", json.RawMessage(`{"value":"` + strings.Repeat("QUFB", 20<<10) + `"}`)}, request{"GET", "/v1/kv", nil}) {
+			for i, got := range as(t, 65533, dir,
+				request{"PUT", "/v1/names/third", json.RawMessage(`{"address":"1"}`)},
+				request{"PUT", "/v1/kv/third", json.RawMessage(`{"value":"` + strings.Repeat("QUFB", 20<<10) + `"}`)},
+				request{"GET", "/v1/kv", nil}) {
 				if got != 200 {
-					t.Errorf("a third user's request %d: %d", i, got)
+					t.Errorf("a third user's request %d: status %d", i, got)
 				}
 			}
 			grown := (p.resident() - before) >> 20
-			t.Logf("others were served in %v, the daemon has %d MiB more", time.Since(begin).Round(time.Millisecond), grown)
+			t.Logf("others were served in %v, the daemon has %d MiB more",
+				time.Since(begin).Round(time.Millisecond), grown)
 			if grown > 150 {
 				t.Errorf("the daemon has grown by %d MiB", grown)
 			}
@@ -140,7 +155,8 @@ func TestSlowOther(t *testing.T) {
 	}
 }
 
-// TestDribble: who sends a byte now and then is cut off as is who sends none: times are for the whole head, and the whole body.
+// TestDribble checks that a client that sends a byte now and then is disconnected as soon as one that sends none. The
+// time limits are for the whole head and the whole body of a request.
 func TestDribble(t *testing.T) {
 	need.Asked(t, "it waits for deadlines of 10 and 30 s")
 	dir := newDir(t)
@@ -158,7 +174,7 @@ func TestDribble(t *testing.T) {
 				_, err = conn.Write([]byte("x"))
 			}
 			if took := time.Since(begin); took > limit || took < 5*time.Second {
-				t.Errorf("%.20q: cut off after %v, %v", text, took, err)
+				t.Errorf("%.20q: disconnected after %v, %v", text, took, err)
 			}
 		})
 	}
@@ -166,28 +182,32 @@ func TestDribble(t *testing.T) {
 	mustAnswer(t, client(t, dir))
 }
 
-// TestNoDescriptors: where others take all descriptors that the daemon may have, those who are connected are served and changes are taken; when the others are gone,
-// everybody is, and nothing was lost.
+// TestNoDescriptors has other users take all descriptors that the daemon may have. It serves clients that are
+// connected and accepts their changes. When the descriptors are free again it serves every client, and nothing is
+// lost.
 func TestNoDescriptors(t *testing.T) {
 	self := myself(t)
 	dir := newDir(t)
-	p := startCommand(t, dir, exec.Command("/bin/sh", "-c", `ulimit -n 64 && exec "$0" "$@"`, binary, "run", "--dir", dir))
+	p := startCommand(t, dir, exec.Command("/bin/sh", "-c",
+		`ulimit -n 64 && exec "$0" "$@"`, binary, "run", "--dir", dir))
 	c := client(t, dir)
-	mustAnswer(t, c) // and keeps its connection
-	hostile := program.Talk(t, asOther(self, envOccupy+"="+strconv.Quote(" "), envTimes+"=200", envAt+"="+dir+"/"+fabricd.API))
+	mustAnswer(t, c) // the client keeps this connection
+	hostile := program.Talk(t, asOther(self, envOccupy+"="+strconv.Quote(" "),
+		envTimes+"=200", envAt+"="+dir+"/"+fabricd.API))
 	if line := hostile.Line(); line != "ready" {
 		t.Fatal(line)
 	}
 	names := []string{}
-	for i := range 1500 { // and new logs, for which it has no descriptors
+	for i := range 1500 { // new log files, for which the daemon has no descriptors
 		name := fmt.Sprint("job/", i%50)
-		if err := c.Do(within(t, 20*time.Second), "PUT", api.NamePath(name), api.Registration{Address: strings.Repeat("x", 4000)}, nil); err != nil {
+		if err := c.Do(within(t, 20*time.Second), "PUT", api.NamePath(name),
+			api.Registration{Address: strings.Repeat("x", 4000)}, nil); err != nil {
 			t.Fatalf("name %d: %v", i, err)
 		}
 		names = append(names, name)
 	}
 	hostile.HangUp()
-	wait.Until(t, "others are served", func() bool {
+	wait.Until(t, "other clients are served", func() bool {
 		return client(t, dir).Do(within(t, 5*time.Second), "GET", "/v1/status", nil, nil) == nil
 	})
 	p.Kill()

@@ -25,12 +25,13 @@ var sockets = []string{fabricd.API, fabricd.Stats}
 
 const (
 	other     = 65532                 // a uid
-	envHammer = "FABRICD_TEST_HAMMER" // a folder to whose sockets this process connects until its input ends
+	envHammer = "FABRICD_TEST_HAMMER" // a folder; this process connects to its sockets until its input ends
 )
 
 func init() { roles = append(roles, asHammer, asOccupant) }
 
-// asHammer is a process that tries to connect all the while, and reports whether this one is. It prints each error once.
+// asHammer runs a process that keeps trying to connect, and prints each error once. It reports whether this process
+// has that role.
 func asHammer() bool {
 	dir := os.Getenv(envHammer)
 	if dir == "" {
@@ -71,15 +72,15 @@ func asHammer() bool {
 	}
 }
 
-// myself is this test's program, where other users may run it.
+// myself returns a copy of the test's program that other users may run.
 func myself(t *testing.T) string {
 	t.Helper()
-	need.Root(t, "a test that is several users")
+	need.Root(t, "a test with several users")
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
-	data, err := os.ReadFile(self) // the test's own folder is not open to others
+	data, err := os.ReadFile(self) // other users cannot read the test's own folder
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -90,7 +91,7 @@ func myself(t *testing.T) string {
 	return path
 }
 
-// asOther is a command of this test's program as another user.
+// asOther returns a command that runs the test's program as another user.
 func asOther(path string, env ...string) *exec.Cmd {
 	cmd := exec.Command(path)
 	cmd.Dir = "/"
@@ -99,18 +100,19 @@ func asOther(path string, env ...string) *exec.Cmd {
 	return cmd
 }
 
-// umask runs a command with an umask.
+// umask returns a command that runs with a umask.
 func umask(mask string, command ...string) *exec.Cmd {
 	return exec.Command("/bin/sh", append([]string{"-c", "umask " + mask + ` && exec "$0" "$@"`}, command...)...)
 }
 
-// TestSocketModes stops the daemon for a while before each listen(2), whatever its umask: the socket has its mode already.
+// TestSocketModes stops the daemon for a while before each listen(2). With any umask the socket has its mode by then.
 func TestSocketModes(t *testing.T) {
 	strace := need.Programs(t, "strace", "strace")
-	before := map[string]int{} // how often a socket was seen before it listened
+	before := map[string]int{} // how often the test saw a socket before the daemon listened
 	for _, mask := range []string{"0000", "0022", "0077"} {
 		dir := newDir(t)
-		cmd := umask(mask, strace, "-D", "-f", "-qq", "-o", "/dev/null", "--inject=listen:delay_enter=200000", binary, "run", "--dir", dir)
+		cmd := umask(mask, strace, "-D", "-f", "-qq", "-o", "/dev/null",
+			"--inject=listen:delay_enter=200000", binary, "run", "--dir", dir)
 		p := &process{program.Start(t, cmd), t, dir}
 		for _, name := range sockets {
 			var info os.FileInfo
@@ -135,13 +137,14 @@ func TestSocketModes(t *testing.T) {
 	}
 	for _, name := range sockets {
 		if before[name] == 0 {
-			t.Errorf("%s was never seen before it listened", name)
+			t.Errorf("the test never saw %s before the daemon listened", name)
 		}
 	}
 }
 
-// TestConnectMeanwhile: another user tries to connect all the while that daemons start, are killed, start and end. There is no socket, nobody listens, or it is
-// connected; never is it a matter of modes.
+// TestConnectMeanwhile has another user try to connect all the time while daemons start, are killed, start and end.
+// Either there is no socket, no daemon listens, or the user is connected. It is never refused for the mode of the
+// socket.
 func TestConnectMeanwhile(t *testing.T) {
 	dir := newDir(t)
 	hammer := program.Talk(t, asOther(myself(t), envHammer+"="+dir))
@@ -164,23 +167,24 @@ func TestConnectMeanwhile(t *testing.T) {
 		}
 	}
 	if !connected {
-		t.Errorf("it never connected: %s", hammer)
+		t.Errorf("the other user never connected: %s", hammer)
 	}
 }
 
-// refuses runs a daemon that is not to start.
+// refuses runs a daemon that must refuse to start.
 func refuses(t *testing.T, says string, args ...string) {
 	t.Helper()
-	out, err := exec.CommandContext(within(t, 20*time.Second), binary, append([]string{"run"}, args...)...).CombinedOutput()
+	out, err := exec.CommandContext(within(t, 20*time.Second), binary,
+		append([]string{"run"}, args...)...).CombinedOutput()
 	if err == nil || !strings.Contains(string(out), says) {
 		t.Errorf("%v: %v, %q; want %q", args, err, out, says)
 	}
 }
 
-// TestForeignFolder: where another user has made the folder or a link to one, where others may write to it, or where something else stands in a socket's place, the
-// daemon does not start, and changes nothing there.
+// TestForeignFolder checks that the daemon refuses to start, and changes nothing, if another user has made the folder
+// or a link to it, if others may write to the folder, or if a file is in the place of a socket.
 func TestForeignFolder(t *testing.T) {
-	need.Root(t, "a test that is several users")
+	need.Root(t, "a test with several users")
 	top := newDir(t)
 	if err := os.Chmod(top, 0o777|os.ModeSticky); err != nil { // as /tmp
 		t.Fatal(err)
@@ -192,7 +196,8 @@ func TestForeignFolder(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	made, link, open, file := filepath.Join(top, "made"), filepath.Join(top, "link"), filepath.Join(top, "open"), filepath.Join(top, "file")
+	made, link, open, file := filepath.Join(top, "made"), filepath.Join(top, "link"),
+		filepath.Join(top, "open"), filepath.Join(top, "file")
 	must(os.Mkdir(made, 0o755))
 	must(os.Lchown(made, other, other))
 	must(os.Symlink(mine, link))
@@ -207,15 +212,16 @@ func TestForeignFolder(t *testing.T) {
 	refuses(t, "is no socket", "--dir", file, "--state-dir", "off")
 	refuses(t, "the state folder: "+made, "--dir", mine, "--state-dir", made)
 	refuses(t, "the state folder: others may write to "+open, "--dir", mine, "--state-dir", open)
-	for dir, want := range map[string]int{made: 0, open: 0, mine: 0, file: 2} { // the daemon's lock, and what was there
+	// A folder may have the lock of the daemon, and what was there before.
+	for dir, want := range map[string]int{made: 0, open: 0, mine: 0, file: 2} {
 		if names, err := os.ReadDir(dir); err != nil || len(names) != want {
 			t.Errorf("%s has %v, %v", dir, names, err)
 		}
 	}
 	if text, err := os.ReadFile(filepath.Join(file, fabricd.API)); err != nil || string(text) != "precious" {
-		t.Errorf("what was no socket: %q, %v", text, err)
+		t.Errorf("the file in the place of the socket: %q, %v", text, err)
 	}
-	for _, dir := range []string{made, link, open} { // clients do not believe them either
+	for _, dir := range []string{made, link, open} { // clients do not trust them either
 		t.Setenv(fabricd.EnvDir, dir)
 		start := exec.Command(binary, "status")
 		if out, err := start.CombinedOutput(); err == nil || !strings.Contains(string(out), api.ErrNoDaemon.Error()) {
@@ -224,7 +230,7 @@ func TestForeignFolder(t *testing.T) {
 	}
 }
 
-// TestOwnLink: a link of this user's own to a folder of its own is as good as that.
+// TestOwnLink checks that the daemon accepts this user's own link to a folder of its own.
 func TestOwnLink(t *testing.T) {
 	dir := newDir(t)
 	link := filepath.Join(newDir(t), "l")
@@ -238,20 +244,20 @@ func TestOwnLink(t *testing.T) {
 	}
 }
 
-// TestTwoAtOnce starts several daemons in one folder at once, where a dead one has left its sockets: one of them runs, the others say why not and take nothing
-// from it. One that is stopped (SIGSTOP) is not dead.
+// TestTwoAtOnce starts several daemons at once in a folder where a killed one has left its sockets. One of them runs.
+// The others print why they do not, and take nothing from it. A daemon that is stopped (SIGSTOP) counts as running.
 func TestTwoAtOnce(t *testing.T) {
 	dir := newDir(t)
 	start(t, dir).Kill()
 	if _, err := os.Lstat(filepath.Join(dir, fabricd.API)); err != nil {
-		t.Fatalf("a daemon that was killed leaves its socket: %v", err)
+		t.Fatalf("a killed daemon leaves its socket: %v", err)
 	}
 	var all []*program.Program
 	for range 6 {
 		all = append(all, program.Start(t, exec.Command(binary, "run", "--dir", dir, "--state-dir", "off")))
 	}
 	var winner *program.Program
-	wait.Until(t, "one of them is ready, the others have ended", func() bool {
+	wait.Until(t, "one of the daemons is ready, the others have ended", func() bool {
 		running := 0
 		for _, p := range all {
 			if p.Running() {
@@ -261,7 +267,7 @@ func TestTwoAtOnce(t *testing.T) {
 		return running == 0 || running == 1 && strings.Contains(winner.String(), "msg=ready")
 	})
 	if winner == nil || !winner.Running() {
-		t.Fatal("none of them runs")
+		t.Fatal("none of the daemons runs")
 	}
 	mustAnswer(t, client(t, dir))
 	winner.Signal(syscall.SIGSTOP)
@@ -270,12 +276,12 @@ func TestTwoAtOnce(t *testing.T) {
 	mustAnswer(t, client(t, dir))
 	for _, p := range all {
 		if p != winner && !strings.Contains(p.String(), "another fabricd serves") {
-			t.Errorf("one of them ended with %s", p)
+			t.Errorf("one of the daemons ended with %s", p)
 		}
 	}
 }
 
-// TestSystemdModes: the modes of systemd's sockets are its own; the daemon does not change them.
+// TestSystemdModes checks that the daemon does not change the modes of systemd's sockets.
 func TestSystemdModes(t *testing.T) {
 	s := newSupervisor(t)
 	path := filepath.Join(s.dir, fabricd.API)
@@ -293,7 +299,7 @@ func TestSystemdModes(t *testing.T) {
 		}
 		hammer.HangUp()
 		if said := hammer.String(); !strings.Contains(said, "saw EACCES") {
-			t.Errorf("another user, whom the socket is not for: %s", said)
+			t.Errorf("a user without access to the socket: %s", said)
 		}
 	}
 }

@@ -22,17 +22,21 @@ import (
 	"gofabric/test/wait"
 )
 
-// calls are the system calls with which a daemon changes what is on disk, and sockets.
-var calls = []string{"mkdirat", "write", "pwrite64", "fchmod", "fsync", "fdatasync", "renameat", "ftruncate", "unlinkat", "flock", "bind", "listen"}
+// calls are the system calls with which a daemon changes files and sockets.
+var calls = []string{"mkdirat", "write", "pwrite64", "fchmod", "fsync", "fdatasync", "renameat", "ftruncate",
+	"unlinkat", "flock", "bind", "listen"}
 
-// known are the files that a daemon leaves in its state folder, and, when it was killed, those that the next one replaces.
+// known are the files that a daemon leaves in its state folder. A killed daemon also leaves files that the next one
+// replaces.
 var known = regexp.MustCompile(`^(token(\.new)?|tls\.(key|crt)(\.new)?|directory(/(lock|directory\.db(\.new)?))?)$`)
 
-// registerUntilEnd registers names, one after the other, until the daemon is gone or n are, and returns those that were acknowledged.
+// registerUntilEnd registers names, one after the other, until the daemon has ended or n are registered. It returns
+// those that were acknowledged.
 func registerUntilEnd(ctx context.Context, c *api.Client, n int) (names []string, err error) {
 	for i := range n {
 		name := fmt.Sprint("job/", i)
-		if err = c.Do(ctx, "PUT", api.NamePath(name), api.Registration{Address: strings.Repeat("x", 1000)}, nil); err != nil {
+		if err = c.Do(ctx, "PUT", api.NamePath(name),
+			api.Registration{Address: strings.Repeat("x", 1000)}, nil); err != nil {
 			return names, err
 		}
 		names = append(names, name)
@@ -51,7 +55,7 @@ func mustKnow(t *testing.T, dir string, names []string) {
 	}
 }
 
-// mustBeWhole checks that the daemon's own token and certificate are there, as they were if somebody may have seen them.
+// mustBeWhole checks that the daemon's token and certificate exist, and are unchanged if a client may have seen them.
 func mustBeWhole(t *testing.T, state, token string) {
 	t.Helper()
 	now, err := os.ReadFile(filepath.Join(state, "token"))
@@ -61,7 +65,7 @@ func mustBeWhole(t *testing.T, state, token string) {
 	key, err := os.ReadFile(filepath.Join(state, "tls.key"))
 	crt, crtErr := os.ReadFile(filepath.Join(state, "tls.crt"))
 	if err != nil || crtErr != nil || len(crt) == 0 || !strings.HasSuffix(string(key), string(crt)) {
-		t.Errorf("key and certificate do not belong together: %d and %d bytes, %v, %v", len(key), len(crt), err, crtErr)
+		t.Errorf("key and certificate do not match: %d and %d bytes, %v, %v", len(key), len(crt), err, crtErr)
 	}
 	for name, mode := range map[string]os.FileMode{"token": 0o600, "tls.key": 0o600, "tls.crt": 0o644} {
 		if info, err := os.Stat(filepath.Join(state, name)); err != nil || info.Mode().Perm() != mode {
@@ -70,7 +74,7 @@ func mustBeWhole(t *testing.T, state, token string) {
 	}
 	err = fs.WalkDir(os.DirFS(state), ".", func(path string, _ fs.DirEntry, err error) error {
 		if path != "." && !known.MatchString(path) {
-			t.Errorf("%s is left", path)
+			t.Errorf("%s is still there", path)
 		}
 		return err
 	})
@@ -79,8 +83,9 @@ func mustBeWhole(t *testing.T, state, token string) {
 	}
 }
 
-// TestKilledAtEachCall kills the daemon (SIGKILL) at the first, the second, ... call of each kind that changes what is on disk: while it makes folder, token, certificate, the
-// directory's file and sockets, while it registers names, and while it begins anew. It starts again, in time, and has what it acknowledged. A few of these; with GOFABRIC_MANY all.
+// TestKilledAtEachCall kills the daemon (SIGKILL) at the first, the second, ... call of each kind that changes files:
+// while it makes its folder, token, certificate, directory file and sockets, while it registers names, and while it
+// restarts. It must restart in time and have what it acknowledged. By default a few of these; with GOFABRIC_MANY all.
 func TestKilledAtEachCall(t *testing.T) {
 	strace := need.Programs(t, "strace", "strace")
 	runs, most := 0, 2
@@ -93,15 +98,18 @@ func TestKilledAtEachCall(t *testing.T) {
 			state := filepath.Join(dir, "state")
 			args := []string{"run", "--dir", dir, "--listen", "127.0.0.1:0"}
 			run := func() (names []string, killed bool) {
-				cmd := exec.Command(strace, append([]string{"-D", "-f", "-qq", "-o", "/dev/null", fmt.Sprintf("--inject=%s:signal=KILL:when=%d", call, n), binary}, args...)...)
+				cmd := exec.Command(strace,
+					append([]string{"-D", "-f", "-qq", "-o", "/dev/null",
+						fmt.Sprintf("--inject=%s:signal=KILL:when=%d", call, n), binary}, args...)...)
 				p := program.Start(t, cmd)
-				p.Until("it is ready, or killed", func() bool { return strings.Contains(p.String(), "msg=ready") || !p.Running() })
+				p.Until("the daemon is ready, or killed",
+					func() bool { return strings.Contains(p.String(), "msg=ready") || !p.Running() })
 				if p.Running() {
 					names, _ = registerUntilEnd(within(t, 20*time.Second), client(t, dir), 15)
 				}
 				select {
 				case <-p.Done():
-				case <-time.After(50 * time.Millisecond): // it is not in the midst of one that would kill it
+				case <-time.After(50 * time.Millisecond): // the daemon is not inside a call that would kill it
 				}
 				killed = !p.Running()
 				p.Kill()
@@ -110,7 +118,7 @@ func TestKilledAtEachCall(t *testing.T) {
 			names, killed := run()
 			runs++
 			token, _ := os.ReadFile(filepath.Join(state, "token"))
-			more, again := run() // with what the other one left
+			more, again := run() // with the files that the killed daemon left
 			p := start(t, dir, args[3:]...)
 			mustKnow(t, dir, append(names, more...))
 			mustBeWhole(t, state, string(token))
@@ -127,9 +135,9 @@ func TestKilledAtEachCall(t *testing.T) {
 	t.Logf("%d daemons were killed twice", runs)
 }
 
-// TestFailedAtEachCall has the first, the second, ... call of each kind with which the directory's file is written fail, once in each thread.
-// The daemon does not start, and says why; or it refuses the change, which then has not happened, and goes on by itself. When it is killed and
-// starts again it has what it acknowledged.
+// TestFailedAtEachCall makes the first, the second, ... call of each kind fail with which the directory's file is
+// written, once in each thread. Either the daemon does not start and prints why, or it refuses the change, does not
+// apply it, and continues without help. After a kill and a restart it has what it acknowledged.
 func TestFailedAtEachCall(t *testing.T) {
 	strace := need.Programs(t, "strace", "strace")
 	most := 3
@@ -137,17 +145,21 @@ func TestFailedAtEachCall(t *testing.T) {
 		most = 60
 	}
 	refused, ended := 0, 0
-	for _, fault := range []string{"pwrite64:error=ENOSPC", "pwrite64:error=EIO", "fdatasync:error=EIO", "ftruncate:error=ENOSPC", "fsync:error=EIO", "renameat:error=EIO"} {
+	for _, fault := range []string{"pwrite64:error=ENOSPC", "pwrite64:error=EIO", "fdatasync:error=EIO",
+		"ftruncate:error=ENOSPC", "fsync:error=EIO", "renameat:error=EIO"} {
 		call, _, _ := strings.Cut(fault, ":")
 		for n := 1; n <= most; n++ {
 			dir := newDir(t)
 			trace := filepath.Join(dir, "trace")
-			p := program.Start(t, exec.Command(strace, "-D", "-f", "-qq", "-o", trace, "--trace="+call, fmt.Sprintf("--inject=%s:when=%d", fault, n), binary, "run", "--dir", dir))
-			p.Until("it is ready, or says why not", func() bool { return strings.Contains(p.String(), "msg=ready") || !p.Running() })
+			p := program.Start(t, exec.Command(strace, "-D", "-f", "-qq", "-o", trace, "--trace="+call,
+				fmt.Sprintf("--inject=%s:when=%d", fault, n), binary, "run", "--dir", dir))
+			p.Until("the daemon is ready, or prints why not",
+				func() bool { return strings.Contains(p.String(), "msg=ready") || !p.Running() })
 			if p.Running() {
 				refused += registerThroughFaults(t, dir, p)
-			} else if said := p.String(); !strings.Contains(said, "input/output error") && !strings.Contains(said, "no space left") {
-				t.Errorf("it ended with %s", said)
+			} else if said := p.String(); !strings.Contains(said, "input/output error") &&
+				!strings.Contains(said, "no space left") {
+				t.Errorf("the daemon ended with %s", said)
 			} else {
 				ended++
 			}
@@ -170,7 +182,8 @@ func TestFailedAtEachCall(t *testing.T) {
 	}
 }
 
-// registerThroughFaults registers names with a daemon whose disk fails now and then, kills it, and looks for them. It returns how often one was refused.
+// registerThroughFaults registers names with a daemon whose disk fails at times, kills the daemon, and checks the
+// names. It returns how many registrations were refused.
 func registerThroughFaults(t *testing.T, dir string, p *program.Program) (refused int) {
 	t.Helper()
 	c := client(t, dir)
@@ -191,7 +204,7 @@ func registerThroughFaults(t *testing.T, dir string, p *program.Program) (refuse
 			if err := c.Do(ctx, "GET", api.NamePath(name), nil, new(api.Name)); status(err) != 404 {
 				t.Errorf("%s, which was refused: %v", name, err)
 			}
-			time.Sleep(10 * time.Millisecond) // until it is tried again
+			time.Sleep(10 * time.Millisecond) // until the daemon tries again
 		}
 		names = append(names, name)
 	}
@@ -206,8 +219,9 @@ func registerThroughFaults(t *testing.T, dir string, p *program.Program) (refuse
 	return refused
 }
 
-// TestDiskOfPages runs daemons on disks of a few pages, more and more of them, so that each of its writes is the one that finds no room. It starts, or says why not; when it
-// is killed it starts again though there is still no room, and has what it acknowledged; when there is room it takes changes.
+// TestDiskOfPages runs daemons on disks of a few pages, one more each time, so that each write is once the one that
+// finds no room. A daemon starts, or prints why not. After a kill it restarts although there is still no room, and has
+// what it acknowledged. When there is room it accepts changes.
 func TestDiskOfPages(t *testing.T) {
 	need.Root(t, "a small disk")
 	sizes := []int{1, 2, 4, 6, 9, 14, 20, 40}
@@ -225,14 +239,16 @@ func TestDiskOfPages(t *testing.T) {
 			t.Fatal(err)
 		}
 		mount := func(flags uintptr, pages int) {
-			if err := unix.Mount("disk", state, "tmpfs", flags, fmt.Sprintf("size=%d,mode=700", pages*os.Getpagesize())); err != nil {
+			if err := unix.Mount("disk", state, "tmpfs", flags,
+				fmt.Sprintf("size=%d,mode=700", pages*os.Getpagesize())); err != nil {
 				t.Fatal(err)
 			}
 		}
 		mount(0, pages)
 		args := []string{"--listen", "127.0.0.1:0"}
 		first := program.Start(t, exec.Command(binary, append([]string{"run", "--dir", dir}, args...)...))
-		first.Until("it is ready, or says why not", func() bool { return strings.Contains(first.String(), "msg=ready") || !first.Running() })
+		first.Until("the daemon is ready, or prints why not",
+			func() bool { return strings.Contains(first.String(), "msg=ready") || !first.Running() })
 		var names []string
 		var token string
 		if first.Running() {
@@ -244,18 +260,20 @@ func TestDiskOfPages(t *testing.T) {
 			text, _ := os.ReadFile(filepath.Join(state, "token"))
 			token = string(text)
 			first.Kill()
-			p := start(t, dir, args...) // nothing has become better
+			p := start(t, dir, args...) // there is still no room
 			mustKnow(t, dir, names)
 			p.Kill()
 		} else if said := first.String(); !strings.Contains(said, "no space left") {
-			t.Errorf("%d pages: it ended with %s", pages, said)
+			t.Errorf("%d pages: the daemon ended with %s", pages, said)
 		}
 		mount(unix.MS_REMOUNT, 1000)
 		p := start(t, dir, args...)
 		mustKnow(t, dir, names)
 		mustBeWhole(t, state, token)
 		c := client(t, dir)
-		for err := c.Do(wait.Context(t), "PUT", api.NamePath("after"), api.Registration{Address: "1"}, nil); err != nil; time.Sleep(10 * time.Millisecond) { // until it is tried again
+		// The daemon tries again after a while.
+		for err := c.Do(wait.Context(t), "PUT", api.NamePath("after"), api.Registration{Address: "1"},
+			nil); err != nil; time.Sleep(10 * time.Millisecond) {
 			if status(err) != 503 {
 				t.Fatal(err)
 			}
@@ -275,7 +293,8 @@ func TestDiskOfPages(t *testing.T) {
 	}
 }
 
-// TestFullRunFolder: a daemon that was killed starts again though the folder of its sockets has room for no file more.
+// TestFullRunFolder checks that a killed daemon restarts although the folder of its sockets has no room for another
+// file.
 func TestFullRunFolder(t *testing.T) {
 	need.Root(t, "a small disk")
 	dir, state := newDir(t), newDir(t)
@@ -295,22 +314,25 @@ func TestFullRunFolder(t *testing.T) {
 	mustAnswer(t, client(t, dir))
 }
 
-// TestLogEnds: the daemon goes on when nobody reads its log any more, and when the log's disk is full.
+// TestLogEnds checks that the daemon continues when its log has no reader any more, and when the log's disk is full.
 func TestLogEnds(t *testing.T) {
-	for what, redirect := range map[string]string{"a pipe": "2> >(exec sed -n '/msg=ready/{p;q}')", "a full disk": "2>/dev/full"} {
+	for what, redirect := range map[string]string{"a pipe": "2> >(exec sed -n '/msg=ready/{p;q}')",
+		"a full disk": "2>/dev/full"} {
 		dir := newDir(t)
-		cmd := exec.Command("bash", "-c", `exec "$0" "$@" `+redirect, binary, "run", "--dir", dir, "--log-level", "debug", "--state-dir", "off")
+		cmd := exec.Command("bash", "-c", `exec "$0" "$@" `+redirect, binary, "run", "--dir", dir,
+			"--log-level", "debug", "--state-dir", "off")
 		p := program.Start(t, cmd)
 		c := client(t, dir)
 		for i := range 20 {
-			p.Until("it answers", func() bool { return c.Do(within(t, 5*time.Second), "GET", "/v1/status", nil, nil) == nil })
-			p.Signal(unix.SIGHUP) // of which it logs
+			p.Until("the daemon answers",
+				func() bool { return c.Do(within(t, 5*time.Second), "GET", "/v1/status", nil, nil) == nil })
+			p.Signal(unix.SIGHUP) // the daemon logs the reload
 			if i == 0 && what == "a pipe" {
 				p.Expect("msg=ready")
 			}
 		}
 		if !p.Running() {
-			t.Errorf("%s: it ended: %s", what, p)
+			t.Errorf("%s: the daemon ended: %s", what, p)
 		}
 		p.Kill()
 	}

@@ -20,7 +20,7 @@ import (
 	"gofabric/test/wait"
 )
 
-// supervisor does what systemd does: it holds the socket, and hears how the daemon is.
+// supervisor acts as systemd: it holds the socket, and receives the daemon's notifications (sd_notify(3)).
 type supervisor struct {
 	t      *testing.T
 	dir    string
@@ -49,16 +49,17 @@ func newSupervisor(t *testing.T) *supervisor {
 	return s
 }
 
-// start starts the daemon with the socket as descriptor 3 (sd_listen_fds(3): LISTEN_PID is its own).
+// start starts the daemon with the socket as descriptor 3. LISTEN_PID is the daemon's process (sd_listen_fds(3)).
 func (s *supervisor) start(args ...string) *process {
 	s.t.Helper()
 	cmd := exec.Command("/bin/sh", append([]string{"-c", `export LISTEN_PID=$$; exec "$0" "$@"`, binary, "run", "--dir", s.dir}, args...)...)
 	cmd.ExtraFiles = []*os.File{s.api}
-	cmd.Env = append(os.Environ(), "LISTEN_FDS=1", "NOTIFY_SOCKET="+filepath.Join(s.dir, "notify"), "WATCHDOG_USEC=300000")
+	cmd.Env = append(os.Environ(), "LISTEN_FDS=1",
+		"NOTIFY_SOCKET="+filepath.Join(s.dir, "notify"), "WATCHDOG_USEC=300000")
 	return startCommand(s.t, s.dir, cmd)
 }
 
-// hear waits until the daemon notifies of something.
+// hear waits for a notification that contains what.
 func (s *supervisor) hear(what string) {
 	s.t.Helper()
 	_ = s.notify.SetReadDeadline(wait.End())
@@ -66,7 +67,7 @@ func (s *supervisor) hear(what string) {
 	for {
 		n, err := s.notify.Read(buf)
 		if err != nil {
-			s.t.Fatalf("the daemon did not say %s: %v", what, err)
+			s.t.Fatalf("the daemon did not send %s: %v", what, err)
 		}
 		if strings.Contains(string(buf[:n]), what) {
 			return
@@ -74,7 +75,8 @@ func (s *supervisor) hear(what string) {
 	}
 }
 
-// TestSystemd: a client that comes while the daemon is away is served when it is back, and systemd hears what it has to.
+// TestSystemd checks that a client that connects while the daemon is down is served when it runs again, and that the
+// daemon sends its notifications.
 func TestSystemd(t *testing.T) {
 	s := newSupervisor(t)
 	c := client(t, s.dir)
@@ -85,7 +87,7 @@ func TestSystemd(t *testing.T) {
 	p := s.start()
 	s.hear("READY=1")
 	if err := <-served; err != nil {
-		t.Errorf("a client that came early: %v", err)
+		t.Errorf("a client that connected before the daemon started: %v", err)
 	}
 	s.hear("WATCHDOG=1")
 	p.Signal(syscall.SIGHUP)
@@ -95,7 +97,7 @@ func TestSystemd(t *testing.T) {
 	go func() { served <- c.Do(within(t, time.Minute), "GET", api.NamePath("early"), nil, nil) }()
 	p = s.start()
 	if err := <-served; err != nil {
-		t.Errorf("a client that came between two daemons: %v", err)
+		t.Errorf("a client that connected between two daemons: %v", err)
 	}
 	p.Stop()
 	s.hear("STOPPING=1")
@@ -104,13 +106,15 @@ func TestSystemd(t *testing.T) {
 	}
 }
 
-// TestActivation: systemd's own tool holds the sockets, in another order than ours, and starts the daemon when somebody comes; every socket is served.
+// TestActivation has systemd's own tool hold the sockets, in another order than the daemon's, and start the daemon
+// when a client connects. The daemon serves every socket.
 func TestActivation(t *testing.T) {
 	activate := need.Programs(t, "systemd", "systemd-socket-activate")
 	dir := newDir(t)
 	listen := func(name string) string { return "--listen=" + filepath.Join(dir, name) }
-	cmd := exec.Command(activate, listen(fabricd.Stats), listen(fabricd.API), "--setenv=PATH", binary, "run", "--dir", dir)
-	t.Cleanup(program.Start(t, cmd).Stop) // the daemon's process by then
+	cmd := exec.Command(activate, listen(fabricd.Stats), listen(fabricd.API),
+		"--setenv=PATH", binary, "run", "--dir", dir)
+	t.Cleanup(program.Start(t, cmd).Stop) // at its end this is the daemon's process
 	var early net.Conn
 	wait.Until(t, "the tool listens", func() bool {
 		var err error
@@ -124,15 +128,16 @@ func TestActivation(t *testing.T) {
 	}
 	var q report.Request
 	if err := report.ReadFrame(early, &q, report.MaxRequest); err != nil || q.Seq == 0 {
-		t.Errorf("the process that came before the daemon: asked %+v, %v", q, err)
+		t.Errorf("the process that connected before the daemon started: asked %+v, %v", q, err)
 	}
 	var status api.Status
-	if err := client(t, dir).Do(within(t, time.Minute), "GET", "/v1/status", nil, &status); err != nil || status.PID != cmd.Process.Pid {
+	if err := client(t, dir).Do(within(t, time.Minute), "GET", "/v1/status", nil, &status); err != nil ||
+		status.PID != cmd.Process.Pid {
 		t.Errorf("%+v, %v", status, err)
 	}
 }
 
-// TestReload: limits change while the daemon runs; a file with an error changes nothing.
+// TestReload changes limits while the daemon runs. A file with an error changes nothing.
 func TestReload(t *testing.T) {
 	dir := newDir(t)
 	file := filepath.Join(dir, "fabricd.yaml")
@@ -147,7 +152,8 @@ func TestReload(t *testing.T) {
 	c := client(t, dir)
 	put := func(i, want int) {
 		t.Helper()
-		err := c.Do(within(t, time.Minute), "PUT", api.NamePath(fmt.Sprint("n/", i)), api.Registration{Address: "1"}, nil)
+		err := c.Do(within(t, time.Minute), "PUT", api.NamePath(fmt.Sprint("n/", i)),
+			api.Registration{Address: "1"}, nil)
 		if status(err) != want {
 			t.Errorf("name %d: %v, want %d", i, err, want)
 		}
@@ -176,7 +182,8 @@ func TestReload(t *testing.T) {
 	p.Expect("msg=reloaded")
 }
 
-// TestSettings: flags win over the environment, the environment over the file, and what makes no sense is refused.
+// TestSettings checks that flags override the environment, that the environment overrides the file, and that invalid
+// values are refused.
 func TestSettings(t *testing.T) {
 	dir := newDir(t)
 	file := filepath.Join(dir, "fabricd.yaml")
@@ -188,14 +195,16 @@ func TestSettings(t *testing.T) {
 	startCommand(t, dir, cmd)
 	c := client(t, dir)
 	for i := range 4 {
-		err := c.Do(within(t, time.Minute), "PUT", api.NamePath(fmt.Sprint("n/", i)), api.Registration{Address: "1"}, nil)
+		err := c.Do(within(t, time.Minute), "PUT", api.NamePath(fmt.Sprint("n/", i)),
+			api.Registration{Address: "1"}, nil)
 		if (err != nil) != (i == 3) {
 			t.Errorf("name %d of 3: %v", i, err)
 		}
 	}
 	for _, bad := range [][]string{
 		{"--dir", filepath.Join(dir, strings.Repeat("x", 108))},
-		{"--connections", "0"}, {"--entries=-1"}, {"--log-level", "loud"}, {"--log-format", "xml"}, {"--tls-cert", "x"}, {"--config", "/nowhere"}, {"--listen", "127.0.0.1:0", "--tokens", "/nowhere"},
+		{"--connections", "0"}, {"--entries=-1"}, {"--log-level", "loud"}, {"--log-format", "xml"},
+		{"--tls-cert", "x"}, {"--config", "/nowhere"}, {"--listen", "127.0.0.1:0", "--tokens", "/nowhere"},
 		{"--etcd", "http://127.0.0.1:1", "--etcd-cert", "x"},
 	} {
 		out, err := exec.Command(binary, append([]string{"run", "--dir", newDir(t)}, bad...)...).CombinedOutput()

@@ -14,15 +14,16 @@ import (
 	"gofabric/test/need"
 )
 
-// request is what a process of another user is told to send.
+// request is a request that a process of another user sends.
 type request struct {
 	Method, Path string
 	Body         json.RawMessage
 }
 
-const envRequests = "FABRICD_TEST_REQUESTS" // JSON; this process sends them to the socket in FABRICD_TEST_SOCKET and prints their statuses
+// envRequests is JSON. This process sends the requests to the socket in FABRICD_TEST_SOCKET and prints their statuses.
+const envRequests = "FABRICD_TEST_REQUESTS"
 
-// asOtherUser is a process of another user, and reports whether this one is.
+// asOtherUser runs a process of another user. It reports whether this process has that role.
 func asOtherUser() bool {
 	text := os.Getenv(envRequests)
 	if text == "" {
@@ -59,15 +60,15 @@ func asOtherUser() bool {
 	return true
 }
 
-// as runs requests in a process of a user, and returns their statuses.
+// as sends requests from a process of a user and returns their statuses.
 func as(t *testing.T, uid uint32, dir string, requests ...request) (answers []int) {
 	t.Helper()
-	need.Root(t, "a test that is several users")
+	need.Root(t, "a test with several users")
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
-	data, err := os.ReadFile(self) // the test's own folder is not open to others
+	data, err := os.ReadFile(self) // other users cannot read the test's own folder
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -89,35 +90,40 @@ func as(t *testing.T, uid uint32, dir string, requests ...request) (answers []in
 		t.Fatalf("uid %d: %v", uid, err)
 	}
 	if err := json.Unmarshal(out, &answers); err != nil {
-		t.Fatalf("uid %d said %q: %v", uid, out, err)
+		t.Fatalf("uid %d printed %q: %v", uid, out, err)
 	}
 	return answers
 }
 
-// TestOtherUser: a process of another user cannot change, take or read what is not its own, whatever it says of itself.
+// TestOtherUser checks that a process of another user cannot change, take or read what belongs to others, even if it
+// claims to be another user.
 func TestOtherUser(t *testing.T) {
 	dir := newDir(t)
 	start(t, dir)
 	address := json.RawMessage(`{"address":"10.0.0.1:1"}`)
 	secret := json.RawMessage(`{"value":"c2VjcmV0","private":true}`)
-	for i, got := range as(t, 65533, dir, request{"PUT", "/v1/names/a", address}, request{"PUT", "/v1/kv/secret", secret}, request{"GET", "/v1/kv/secret", nil}) {
+	for i, got := range as(t, 65533, dir, request{"PUT", "/v1/names/a", address},
+		request{"PUT", "/v1/kv/secret", secret}, request{"GET", "/v1/kv/secret", nil}) {
 		if got != 200 {
-			t.Fatalf("the owner's request %d: %d", i, got)
+			t.Fatalf("the owner's request %d: status %d", i, got)
 		}
 	}
 	evil := []request{
-		{"PUT", "/v1/names/a", address}, {"DELETE", "/v1/names/a", nil}, {"GET", "/v1/kv/secret", nil}, {"PUT", "/v1/kv/secret", secret}, {"DELETE", "/v1/kv/secret", nil},
+		{"PUT", "/v1/names/a", address}, {"DELETE", "/v1/names/a", nil}, {"GET", "/v1/kv/secret", nil},
+		{"PUT", "/v1/kv/secret", secret}, {"DELETE", "/v1/kv/secret", nil},
 	}
 	for i, got := range as(t, 65532, dir, evil...) {
 		if got != 403 {
-			t.Errorf("%s %s of what is another's: %d", evil[i].Method, evil[i].Path, got)
+			t.Errorf("%s %s for the name of another user: status %d", evil[i].Method, evil[i].Path, got)
 		}
 	}
-	if got := as(t, 65532, dir, request{"DELETE", "/v1/kv?prefix=s", nil}, request{"DELETE", "/v1/names?prefix=a", nil}, request{"GET", "/v1/names/a", nil}); got[2] != 200 {
+	if got := as(t, 65532, dir, request{"DELETE", "/v1/kv?prefix=s", nil},
+		request{"DELETE", "/v1/names?prefix=a", nil}, request{"GET", "/v1/names/a", nil}); got[2] != 200 {
 		t.Errorf("reading a name: %v", got)
 	}
 	var v api.Value
-	if err := client(t, dir).Do(within(t, time.Minute), "GET", "/v1/kv/secret", nil, &v); err != nil || string(v.Value) != "secret" || v.Owner != 65533 {
+	if err := client(t, dir).Do(within(t, time.Minute), "GET", "/v1/kv/secret", nil, &v); err != nil ||
+		string(v.Value) != "secret" || v.Owner != 65533 {
 		t.Errorf("afterwards: %+v, %v", v, err)
 	}
 }

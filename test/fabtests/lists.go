@@ -11,13 +11,13 @@ import (
 // test is a line of a list of runfabtests.sh.
 type test struct {
 	line string // program and arguments
-	kind string // unit: one process; complex, multinode; everything else has a client and a server
+	kind string // unit: one process; complex, multinode; all others have a client and a server
 }
 
-// negative tests pass when nothing is found.
+// negative tests pass if they find no provider.
 const negative = "negative"
 
-// lists are what the names "quick" and "all" stand for, as in runfabtests.sh.
+// lists are the sets of tests that "quick" and "all" name, as in runfabtests.sh.
 var lists = map[string]string{
 	"quick": "unit,negative,functional,short",
 	"all":   "unit,negative,regression,functional,standard,complex,multinode,threaded",
@@ -26,7 +26,7 @@ var lists = map[string]string{
 var array = regexp.MustCompile(`(?ms)^(\w+)_tests=\((.*?)^\)`)
 var quoted = regexp.MustCompile(`"([^"]+)"`)
 
-// readLists takes the tests of sets from the script that comes with fabtests.
+// readLists reads the tests of sets from the script that comes with fabtests.
 func readLists(script, sets string) ([]test, error) {
 	text, err := os.ReadFile(script)
 	if err != nil {

@@ -1,13 +1,16 @@
-// Command fabtests runs libfabric's own test programs on this project's C library and beside it on the native one, and prints a table.
+// Command fabtests runs libfabric's own test programs on this project's C library, and on native libfabric for
+// comparison. It prints a table.
 //
-// It needs libfabric's fabtests, built and installed somewhere, and takes its lists of tests from the script runfabtests.sh there:
+// It needs libfabric's fabtests, built and installed. It takes the lists of tests from the script runfabtests.sh
+// there:
 //
 //	make -C cmd/libfabric
 //	go run ./test/fabtests -bin /opt/fabtests/bin -list quick
 //	go run ./test/fabtests -bin /opt/fabtests/bin -list all -native /opt/libfabric/lib -stacks 'tcp,tcp;ofi_rxm' -markdown > table.md
 //	go run ./test/fabtests -bin /opt/fabtests/bin -run 'fi_rdm_atomic.*' -v
 //
-// The exit status is 1 if a test failed on our library that did not fail on the native one, or that was asked for by -run.
+// The exit status is 1 if a test failed on our library but not on the native one, or if a test that -run selects
+// failed.
 package main
 
 import (
@@ -25,11 +28,11 @@ func main() {
 	var (
 		bin      = flag.String("bin", "", "folder of the fabtests programs and runfabtests.sh")
 		ours     = flag.String("ours", "cmd/libfabric/build", "folder of our libfabric.so.1")
-		native   = flag.String("native", "", "folder of the native libfabric.so.1; none: only ours is run")
-		stacks   = flag.String("stacks", "tcp,tcp;ofi_rxm,udp,udp;ofi_rxd", "providers, by comma")
-		list     = flag.String("list", "quick", "quick, all, or sets by comma: unit, functional, short, standard, complex, multinode, threaded, regression, negative")
-		only     = flag.String("run", "", "regular expression: only tests that match")
-		timeout  = flag.Duration("timeout", 2*time.Minute, "of one test; runfabtests.sh has the same")
+		native   = flag.String("native", "", "folder of the native libfabric.so.1; if empty, only ours is tested")
+		stacks   = flag.String("stacks", "tcp,tcp;ofi_rxm,udp,udp;ofi_rxd", "providers, separated by commas")
+		list     = flag.String("list", "quick", "quick, all, or sets separated by commas: unit, functional, short, standard, complex, multinode, threaded, regression, negative")
+		only     = flag.String("run", "", "regular expression: run only tests that match")
+		timeout  = flag.Duration("timeout", 2*time.Minute, "time limit of one test; runfabtests.sh has the same")
 		markdown = flag.Bool("markdown", false, "print the table as Markdown")
 		verbose  = flag.Bool("v", false, "print the output of tests that fail")
 	)
@@ -48,7 +51,8 @@ func main() {
 		fmt.Fprintln(os.Stderr, "fabtests: -run:", err)
 		os.Exit(2)
 	}
-	// Who runs this in the background ignores interrupts, and so would all tests, of which sighandler_test wants to be interrupted.
+	// A shell starts background programs with interrupts ignored, and the tests would inherit that. But
+	// sighandler_test needs to be interrupted.
 	interrupted := make(chan os.Signal, 1)
 	signal.Notify(interrupted, os.Interrupt)
 	go func() {
@@ -80,10 +84,10 @@ func main() {
 	}
 }
 
-// check finds out what is missing before anything runs: a library that is not there would silently be replaced by the system's.
+// check finds missing files before a test runs. The loader would silently replace a missing library by the system's.
 func check(bin, ours, native string) error {
 	if bin == "" {
-		return fmt.Errorf("-bin is needed: the folder of libfabric's fabtests")
+		return fmt.Errorf("-bin is required: the folder of libfabric's fabtests")
 	}
 	if _, err := os.Stat(filepath.Join(bin, "runfabtests.sh")); err != nil {
 		return fmt.Errorf("-bin: %w", err)

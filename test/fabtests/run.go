@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// What came of a test.
+// The results of a test.
 const (
 	notRun = "not run"
 	pass   = "pass"
@@ -23,7 +23,7 @@ const (
 	hang   = "HANG"
 )
 
-// The statuses by which fabtests says that there is nothing to test: FI_ENODATA and FI_ENOSYS.
+// The statuses by which fabtests reports that it cannot run a test: FI_ENODATA and FI_ENOSYS.
 const (
 	exitNoData = 61
 	exitNoSys  = 38
@@ -48,7 +48,7 @@ type runner struct {
 	timeout    time.Duration
 }
 
-// address is where tests of a stack meet.
+// address is where the server of a test listens.
 const address = "127.0.0.1"
 
 // run runs a test with the libfabric.so.1 of a folder.
@@ -77,18 +77,19 @@ func (r *runner) run(t test, lib string) outcome {
 	}
 	o := outcome{result: verdict(t, codes), took: time.Since(began), output: out}
 	if o.result == fail && (codes[0] == exitNoData || codes[0] == exitNoSys) && !r.offers(t) {
-		o.result = notRun // the client may say something else, or crash
+		o.result = notRun // the client may report another error, or crash
 	}
 	return o
 }
 
-// types are the endpoint types that a stack has; any other has all.
+// types are the endpoint types of a stack. Other stacks have all types.
 var types = map[string]string{"tcp": "msg rdm", "tcp;ofi_rxm": "rdm", "udp": "dgram", "udp;ofi_rxd": "rdm"}
 
 var option = regexp.MustCompile(`-e (msg|rdm|dgram)\b`)
 var program = regexp.MustCompile(`^fi_(msg|rdm|dgram)(_| |$)`)
 
-// offers says whether the stack has what a test is about: the endpoint type, and with -k FI_MSG_PREFIX, which none demands (fi_getinfo(3)).
+// offers reports whether the stack supports the subject of a test: the endpoint type, and with -k FI_MSG_PREFIX, which
+// no stack requires (fi_getinfo(3)).
 func (r *runner) offers(t test) bool {
 	if slices.Contains(strings.Fields(t.line), "-k") {
 		return false
@@ -105,7 +106,7 @@ func (r *runner) offers(t test) bool {
 	return true
 }
 
-// config is the file of fi_ubertest for a stack, the shorter one if there are two; "" if fabtests has none.
+// config returns the fi_ubertest configuration for a stack, the shorter one if there are two, "" if fabtests has none.
 func (r *runner) config() string {
 	parent, names := r.stack, []string{"quick", "all"}
 	if core, layer, layered := strings.Cut(r.stack, ";"); layered {
@@ -120,7 +121,7 @@ func (r *runner) config() string {
 	return ""
 }
 
-// verdict reads exit statuses as runfabtests.sh does; -1 is a process that did not end.
+// verdict interprets exit statuses as runfabtests.sh does. -1 is a process that did not end.
 func verdict(t test, codes []int) string {
 	all := func(code int) bool {
 		for _, c := range codes {
@@ -144,7 +145,7 @@ func verdict(t test, codes []int) string {
 	return fail
 }
 
-// together runs processes at a time, the first with a head start: the server. They share what they print.
+// together runs processes at the same time and collects their output. The first one is the server, and starts earlier.
 func (r *runner) together(lib string, lines []string) ([]int, string) {
 	ctx, cancel := context.WithTimeout(context.Background(), r.timeout)
 	defer cancel()
@@ -162,12 +163,12 @@ func (r *runner) together(lib string, lines []string) ([]int, string) {
 		}
 		cmds[i] = cmd
 		if i == 0 && len(lines) > 1 {
-			time.Sleep(500 * time.Millisecond) // fabtests has no other sign that its server listens
+			time.Sleep(500 * time.Millisecond) // fabtests does not show when its server listens
 		}
 	}
 	codes := make([]int, len(lines))
 	var text strings.Builder
-	for i := len(cmds) - 1; i >= 0; i-- { // the server last: it is ended if its client failed
+	for i := len(cmds) - 1; i >= 0; i-- { // the server last: it is killed if its client failed
 		codes[i] = exit(ctx, cmds[i].Wait())
 		if i > 0 && codes[i] != 0 {
 			stop := time.AfterFunc(2*time.Second, func() { cmds[0].Process.Kill() })
@@ -194,7 +195,7 @@ func exit(ctx context.Context, err error) int {
 	return 1
 }
 
-// tail is the end of a text, where the reason stands.
+// tail returns the end of a text, which has the reason of a failure.
 func tail(s string) string {
 	const most = 3000
 	if len(s) > most {

@@ -17,7 +17,7 @@ type table struct {
 	rows     []row
 	markdown bool
 	native   bool
-	worse    int // tests that fail on ours and not on native's
+	worse    int // tests that fail on ours and not on native
 }
 
 func (t *table) add(stack string, test test, ours, native outcome) {
@@ -32,7 +32,8 @@ func bad(o outcome) bool { return o.result == fail || o.result == hang }
 // group is a list of tests on a stack.
 type group struct{ stack, list string }
 
-// print prints what passes, fails and does not run by stack and list, then each test that did not pass on ours.
+// print prints the number of tests that pass, fail and do not run, by stack and list, then each test that did not pass
+// on ours.
 func (t *table) print(w io.Writer) {
 	sums := map[group]map[string]int{}
 	var groups []group

@@ -16,21 +16,21 @@ import (
 	"gofabric/test/wait"
 )
 
-// childVar makes the test's program the sender: it holds an order.
+// childVar holds an order. It makes the test's program the sender.
 const childVar = "GOFABRIC_GOODBYE_CHILD"
 
-// limit bounds every wait.
+// limit is the time limit of every wait.
 const limit = wait.Limit
 
-// order is what the sender is to do.
+// order is what the sender has to do.
 type order struct {
 	Provider string
-	Msg      bool // a connected endpoint, else one of type RDM
+	Msg      bool // a connected endpoint instead of one of type RDM
 	To       string
 	Size     int
 	Count    int
 	Seed     byte
-	End      string // close, shutdown, half, kill (waits to be killed), listen (and be stopped)
+	End      string // close, shutdown, half, kill (waits until it is killed), listen (until it is stopped)
 }
 
 func TestMain(m *testing.M) {
@@ -57,7 +57,7 @@ func fill(b []byte, i int, seed byte) {
 	}
 }
 
-// run opens an endpoint, sends, and ends as it was told to.
+// run opens an endpoint, sends, and ends as the order says.
 func (o *order) run() {
 	ctx, cancel := context.WithTimeout(context.Background(), limit)
 	defer cancel()
@@ -96,7 +96,7 @@ func (o *order) run() {
 		err = o.half(ctx, ep)
 	case "kill":
 		bufio.NewReader(os.Stdin).ReadByte()
-	case "listen": // to be stopped
+	case "listen": // waits until it is stopped
 		fmt.Println("NAME", ep.Name())
 		if _, err = ep.Recv(ctx, gofabric.AnyPeer, make([]byte, 64)); err == nil {
 			fmt.Println("FIRST")
@@ -109,7 +109,7 @@ func (o *order) run() {
 	fmt.Println("DONE")
 }
 
-// half closes one direction and still receives what the peer answers, and its goodbye.
+// half closes one direction. It still receives the peer's answer and the peer's end.
 func (o *order) half(ctx context.Context, ep *gofabric.Endpoint) error {
 	if err := ep.CloseWrite(); err != nil {
 		return err
@@ -128,7 +128,7 @@ func (o *order) half(ctx context.Context, ep *gofabric.Endpoint) error {
 	return ep.Close()
 }
 
-// stall fills the way to a peer that takes nothing with injected messages, until no more are accepted, and closes.
+// stall sends injected messages to a peer that reads nothing until no more are accepted, and closes.
 func stall(ep *gofabric.Endpoint, to gofabric.Peer) (sent int, err error) {
 	b := make([]byte, 64)
 	for {

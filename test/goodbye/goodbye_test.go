@@ -22,7 +22,7 @@ import (
 	"gofabric/test/need"
 )
 
-// way is a stack, and how two processes of one host talk over it.
+// way is a stack, and the carrier of two processes of one host.
 type way struct {
 	name     string
 	provider string
@@ -48,7 +48,7 @@ var ways = []way{
 	{"rxd-loss", "udp;fault;ofi_rxd", false, []string{"FI_FAULT_LOSS=20%", "FI_FAULT_DUP=5%", "FI_FAULT_REORDER=5%"}},
 }
 
-// reader is the process that checks; the other one sends.
+// reader is the process that receives and checks. The other one sends.
 type reader struct {
 	t      *testing.T
 	ctx    context.Context
@@ -117,22 +117,22 @@ func start(t *testing.T, w *way, o order) *reader {
 	return r
 }
 
-// line waits for a line of the sender's.
+// line waits for a line of the sender's output.
 func (r *reader) line(want string) string {
 	r.t.Helper()
 	select {
 	case l, ok := <-r.lines:
 		if !ok || !strings.HasPrefix(l, want) {
-			r.t.Fatalf("the sender says %q, want %s", l, want)
+			r.t.Fatalf("the sender printed %q, want %s", l, want)
 		}
 		return l
 	case <-r.ctx.Done():
-		r.t.Fatalf("the sender has not said %s", want)
+		r.t.Fatalf("the sender has not printed %s", want)
 	}
 	return ""
 }
 
-// receive takes the messages and checks them.
+// receive receives the messages and checks them.
 func (r *reader) receive(o *order) {
 	r.t.Helper()
 	buf, want := make([]byte, o.Size+1), make([]byte, o.Size)
@@ -142,12 +142,12 @@ func (r *reader) receive(o *order) {
 			r.t.Fatalf("message %d of %d: %v", i, o.Count, err)
 		}
 		if fill(want, i, o.Seed); !bytes.Equal(buf[:got.Len], want) {
-			r.t.Fatalf("message %d of %d is not what was sent", i, o.Count)
+			r.t.Fatalf("message %d of %d differs from what was sent", i, o.Count)
 		}
 	}
 }
 
-// TestLateReader has the sender end while most of what it has sent waits for a reader that is late.
+// TestLateReader has the sender end while most of its messages wait for a late reader.
 func TestLateReader(t *testing.T) {
 	rounds, sizes := 1, []int{1, 60_000}
 	if need.Many() {
@@ -173,7 +173,8 @@ func late(t *testing.T, w *way, end string, size int, seed uint64) {
 	o := order{Size: size, Count: 10, Seed: byte(seed), End: end}
 	r := start(t, w, o)
 	random := rand.New(rand.NewPCG(seed, uint64(size)))
-	time.Sleep(time.Duration(random.IntN(300)) * time.Millisecond) // this is what is tested: nobody asks for the messages yet
+	// The subject of the test: messages arrive before they are read.
+	time.Sleep(time.Duration(random.IntN(300)) * time.Millisecond)
 	r.receive(&o)
 	r.line("SENT")
 	if !w.msg {
@@ -194,7 +195,7 @@ func late(t *testing.T, w *way, end string, size int, seed uint64) {
 	r.line("DONE")
 }
 
-// TestKilled has the sender die: what arrived is there, and the end is no goodbye.
+// TestKilled kills the sender. Messages that had arrived are received, and then the receive fails.
 func TestKilled(t *testing.T) {
 	for _, w := range ways[:4] {
 		t.Run(w.name, func(t *testing.T) {
@@ -203,14 +204,16 @@ func TestKilled(t *testing.T) {
 			r.line("SENT")
 			r.receive(&o)
 			r.child.Process.Kill()
-			if _, err := r.ep.Recv(r.ctx, gofabric.AnyPeer, make([]byte, 1)); !errors.Is(err, core.ErrConnReset) || errors.Is(err, io.EOF) {
+			if _, err := r.ep.Recv(r.ctx, gofabric.AnyPeer, make([]byte, 1)); !errors.Is(err, core.ErrConnReset) ||
+				errors.Is(err, io.EOF) {
 				t.Errorf("after a kill: %v, want ErrConnReset", err)
 			}
 		})
 	}
 }
 
-// TestStopped closes an endpoint whose peer takes nothing: the close ends when the time is over, and says what is lost; without linger it ends at once.
+// TestStopped closes an endpoint whose peer is stopped. The close ends when the linger time is over, and its error
+// says how much is lost. Without linger it ends at once.
 func TestStopped(t *testing.T) {
 	for _, w := range ways {
 		if w.msg || strings.HasSuffix(w.provider, "fault;ofi_rxd") {
@@ -228,7 +231,8 @@ func stopped(t *testing.T, w *way, linger int) {
 	r.receive(&o)
 	name := strings.TrimPrefix(r.line("NAME"), "NAME ")
 	ctx := r.ctx
-	ep, err := gofabric.Open(ctx, gofabric.Config{Provider: w.provider, Node: "127.0.0.1", Linger: time.Duration(linger) * time.Millisecond})
+	ep, err := gofabric.Open(ctx, gofabric.Config{Provider: w.provider, Node: "127.0.0.1",
+		Linger: time.Duration(linger) * time.Millisecond})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -244,7 +248,8 @@ func stopped(t *testing.T, w *way, linger int) {
 		t.Fatal(err)
 	}
 	defer r.child.Process.Signal(unix.SIGCONT)
-	var status unix.WaitStatus // the signal stops one thread first: others go on until it has been run (signal(7))
+	// The signal stops one thread first; the others run until it has been scheduled (signal(7)).
+	var status unix.WaitStatus
 	if _, err := unix.Wait4(r.child.Process.Pid, &status, unix.WUNTRACED, nil); err != nil || !status.Stopped() {
 		t.Fatalf("the reader does not stop: %v, %#x", err, status)
 	}
@@ -254,6 +259,6 @@ func stopped(t *testing.T, w *way, linger int) {
 		t.Errorf("Close after %d messages to a stopped peer, lingering for %d ms: %v", n, linger, err)
 	}
 	if d := time.Since(start); d > limit/2 {
-		t.Errorf("it took %v", d)
+		t.Errorf("Close took %v", d)
 	}
 }

@@ -1,6 +1,6 @@
 package hostile
 
-// Peers without the authorization key, and with material that is none.
+// Peers without the authorization key, and with invalid proofs.
 
 import (
 	"bytes"
@@ -18,10 +18,11 @@ import (
 )
 
 func withKey() conform.Option {
-	return conform.WithHints(func(h *core.Info) { h.EP.AuthKey = []byte("a key that nobody knows") })
+	return conform.WithHints(func(h *core.Info) { h.EP.AuthKey = []byte("a key that no other peer has") })
 }
 
-// TestAuth has strangers connect to a listener with a key. Nobody hears of them, those who have the key go on.
+// TestAuth has hostile peers connect to a listener with a key. The application does not see them, and peers with the
+// key continue.
 func TestAuth(t *testing.T) {
 	auth := func(features uint32, data []byte) []byte {
 		return wire.AppendCMAuth(nil, wire.CMAuth, features, 9, data)
@@ -66,7 +67,8 @@ func TestAuth(t *testing.T) {
 	}
 }
 
-// TestAuthImpersonation has strangers without the key claim the address of a peer that has it: its connection goes on.
+// TestAuthImpersonation has hostile peers without the key claim the address of a peer that has it. The connection of
+// that peer continues.
 func TestAuthImpersonation(t *testing.T) {
 	conform.NoLeaks(t)
 	p := conform.Open(t, stacks[2], withKey())
@@ -85,10 +87,12 @@ func TestAuthImpersonation(t *testing.T) {
 	}
 }
 
-// TestAuthBlocks sends blocks without and with material that is none to a reliable-datagram endpoint with a key.
+// TestAuthBlocks sends requests without an authentication block, and with invalid ones, to a reliable-datagram
+// endpoint with a key.
 func TestAuthBlocks(t *testing.T) {
 	conform.NoLeaks(t)
-	st := conform.Stack{Name: "rxd", Provider: "udp;ofi_rxd", EPType: core.EPTypeRDM, GetInfo: getInfo, OpenFabric: gofabric.OpenFabric}
+	st := conform.Stack{Name: "rxd", Provider: "udp;ofi_rxd", EPType: core.EPTypeRDM,
+		GetInfo: getInfo, OpenFabric: gofabric.OpenFabric}
 	p := conform.Open(t, st, withKey())
 	p.Ping(1)
 	c, err := net.DialUDP("udp", nil, net.UDPAddrFromAddrPort(p.B.Addr.IP))
@@ -99,7 +103,8 @@ func TestAuthBlocks(t *testing.T) {
 	own := c.LocalAddr().(*net.UDPAddr).AddrPort()
 	rnd := rand.New(rand.NewPCG(1, 2))
 	for i := range 500 {
-		x := rxdwire.Ext{ConnID: rnd.Uint64(), Epoch: rnd.Uint64(), MaxDatagram: 1472, Window: 1 << 16, Nonce: rnd.Uint64(), Flags: uint8(rnd.IntN(4))}
+		x := rxdwire.Ext{ConnID: rnd.Uint64(), Epoch: rnd.Uint64(), MaxDatagram: 1472, Window: 1 << 16,
+			Nonce: rnd.Uint64(), Flags: uint8(rnd.IntN(4))}
 		if i%3 > 0 {
 			x.Features = rxdwire.FeatureAuth
 		}

@@ -1,6 +1,6 @@
 package hostile
 
-// Bad input before a connection exists.
+// Malformed input before a connection exists.
 
 import (
 	"bytes"
@@ -11,7 +11,7 @@ import (
 	"gofabric/test/conform"
 )
 
-// cmHeader is a connection management header with any values.
+// cmHeader returns a connection management header with the given values.
 func cmHeader(version, typ byte, size uint16, mark uint64) []byte {
 	b := []byte{version, typ, byte(size >> 8), byte(size)}
 	b = append(b, make([]byte, 20)...)
@@ -27,7 +27,7 @@ func TestHandshake(t *testing.T) {
 		closes bool // the listener must
 	}{
 		{"nothing", nil, false, false},
-		{"nothing and stays", nil, true, false},
+		{"sends nothing and stays", nil, true, false},
 		{"http", []byte("GET / HTTP/1.1\r\nHost: fabric\r\nAccept: */*\r\n\r\n"), true, true},
 		{"tls", append([]byte{0x16, 3, 1, 2, 0, 1, 0, 1, 0xfc, 3, 3}, make([]byte, 512)...), true, true},
 		{"ssh", []byte("SSH-2.0-OpenSSH_9.9\r\n"), true, true},
@@ -70,7 +70,7 @@ func TestHandshake(t *testing.T) {
 	}
 }
 
-// TestRDMBlob sends RDM endpoints handshakes whose private data are not what RDM endpoints send.
+// TestRDMBlob sends RDM endpoints handshakes whose private data no RDM endpoint would send.
 func TestRDMBlob(t *testing.T) {
 	st := stacks[2]
 	conform.NoLeaks(t)
@@ -84,7 +84,7 @@ func TestRDMBlob(t *testing.T) {
 		blob(wire.RDMBlob{Version: 1, Port: p.B.Addr.IP.Port(), PID: 78}), // claims to be B itself
 	} {
 		if i >= 9 {
-			continue // impersonation is checked by itself
+			continue // TestImpersonation covers impersonation
 		}
 		r := dial(t, p)
 		r.send(wire.AppendCM(nil, wire.CMConnReq, data))
@@ -97,7 +97,8 @@ func TestRDMBlob(t *testing.T) {
 	p.Forget()
 }
 
-// TestImpersonation has a stranger claim A's address: at worst the connection is made anew; A and B go on.
+// TestImpersonation has a hostile peer claim A's address. At worst the connection is established anew, and A and B
+// continue.
 func TestImpersonation(t *testing.T) {
 	conform.NoLeaks(t)
 	p := open(t, stacks[2])
@@ -105,8 +106,9 @@ func TestImpersonation(t *testing.T) {
 	for i := range uint64(5) {
 		for _, who := range []core.Addr{p.A.Addr, p.B.Addr} {
 			r := dial(t, p)
-			r.send(wire.AppendCM(nil, wire.CMConnReq, wire.RDMBlob{Version: 1, Port: who.IP.Port(), PID: uint32(70 + i)}.Append(nil)))
-			r.answer(p) // whatever it says: what the claim does is done, and not still to come
+			r.send(wire.AppendCM(nil, wire.CMConnReq,
+				wire.RDMBlob{Version: 1, Port: who.IP.Port(), PID: uint32(70 + i)}.Append(nil)))
+			r.answer(p) // any answer: it shows that the claim has been processed
 			r.c.Close()
 		}
 		conform.Recover(p)
@@ -115,7 +117,7 @@ func TestImpersonation(t *testing.T) {
 	p.Forget()
 }
 
-// fresh makes a new honest connection to the same listener.
+// fresh makes another honest connection to the same listener.
 func fresh(t *testing.T, p *conform.Pair) {
 	t.Helper()
 	if p.Stack.EPType == core.EPTypeRDM {

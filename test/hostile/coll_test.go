@@ -1,6 +1,7 @@
 package hostile
 
-// Steps of collective operations of groups that do not exist, of groups that might be joined, and ends of groups: from a stranger who says that it is of this module.
+// Steps of collective operations for groups that do not exist and for groups that might be joined, and ends of groups.
+// They come from a hostile peer that claims to run this module.
 
 import (
 	"errors"
@@ -13,7 +14,7 @@ import (
 	"gofabric/test/conform"
 )
 
-// joinBoth makes a group of both ends, which takes a moment.
+// joinBoth joins both ends to a group, which takes a moment.
 func joinBoth(p *conform.Pair) error {
 	ends := []*conform.Side{p.A, p.B}
 	var groups []*core.MC
@@ -36,7 +37,7 @@ func joinBoth(p *conform.Pair) error {
 	}
 	for i, s := range ends {
 		if ev := s.WantEvent(core.EventJoinComplete); ev.Object != core.Object(groups[i]) {
-			return errors.New("the event of another group")
+			return errors.New("an event of another group")
 		}
 	}
 	for i, s := range ends {
@@ -54,7 +55,7 @@ func TestCollectiveFlood(t *testing.T) {
 		tag  uint64
 		data uint64
 		size int
-		stop bool // it must not be read for ever
+		stop bool // the flood must not be read for ever
 	}{
 		{"joining", wire.CollJoin, 0, 100, true},
 		{"joining, empty", wire.CollJoin, 0, 0, true},
@@ -65,18 +66,19 @@ func TestCollectiveFlood(t *testing.T) {
 	} {
 		t.Run(k.name, func(t *testing.T) {
 			conform.NoLeaks(t)
-			p := conform.Open(t, small(t, st, "8388608"), conform.WithCaps(core.CapCollective), conform.WithBefore(func(s *conform.Side) {
-				eq, err := s.Fabric.OpenEQ(core.EQAttr{WaitObj: core.WaitUnspec})
-				if err != nil {
-					t.Fatal(err)
-				}
-				s.EQ = eq
-				if err := s.EP.BindEQ(eq, 0); err != nil {
-					t.Fatal(err)
-				}
-			}))
+			p := conform.Open(t, small(t, st, "8388608"), conform.WithCaps(core.CapCollective),
+				conform.WithBefore(func(s *conform.Side) {
+					eq, err := s.Fabric.OpenEQ(core.EQAttr{WaitObj: core.WaitUnspec})
+					if err != nil {
+						t.Fatal(err)
+					}
+					s.EQ = eq
+					if err := s.EP.BindEQ(eq, 0); err != nil {
+						t.Fatal(err)
+					}
+				}))
 			p.Ping(1)
-			if err := p.B.EP.SetOpt(core.OptLinger, 0); err != nil { // who floods reads no answers
+			if err := p.B.EP.SetOpt(core.OptLinger, 0); err != nil { // the flooding peer reads no answers
 				t.Fatal(err)
 			}
 			if err := joinBoth(p); err != nil {
@@ -85,21 +87,22 @@ func TestCollectiveFlood(t *testing.T) {
 			before := heap()
 			r, done := strange(t, p, wire.FeatureExtended)
 			var batch []byte
-			for i := uint64(0); len(batch) < 1<<20; i++ { // of many groups
-				h := wire.Header{Op: wire.OpColl, Tag: k.tag | i<<wire.CollGroup&^wire.CollJoin | k.tag | i&0xff, CQData: k.data | i&0xffff}
+			for i := uint64(0); len(batch) < 1<<20; i++ { // for many groups
+				h := wire.Header{Op: wire.OpColl,
+					Tag: k.tag | i<<wire.CollGroup&^wire.CollJoin | k.tag | i&0xff, CQData: k.data | i&0xffff}
 				h.SetPayload(uint64(k.size))
 				batch = append(h.Append(batch, wire.Little), make([]byte, k.size)...)
 			}
 			most := 32 << 20
 			if k.stop {
-				most = 512 << 20 // more than the system's own buffers of both ends hold, however large they have grown
+				most = 512 << 20 // more than the system's buffers of both ends hold, however large they have grown
 			}
 			sent, idle := 0, 0
 			for sent < most && idle < 20 {
 				_ = r.c.SetWriteDeadline(time.Now().Add(10 * time.Millisecond))
 				n, err := r.c.Write(batch[sent%len(batch):])
 				if err != nil && !errors.Is(err, os.ErrDeadlineExceeded) {
-					t.Fatalf("the flood's connection ends: %v", err)
+					t.Fatalf("the flood's connection has ended: %v", err)
 				}
 				if idle++; n > 0 {
 					sent, idle = sent+n, 0
@@ -110,7 +113,7 @@ func TestCollectiveFlood(t *testing.T) {
 			}
 			blocked := idle > 0
 			if blocked != k.stop {
-				t.Errorf("after %d MiB blocked: %v", sent>>20, blocked)
+				t.Errorf("after %d MiB the write failed: %v", sent>>20, blocked)
 			}
 			if after := heap(); after > before+24<<20 {
 				t.Errorf("heap grew from %d to %d MiB", before>>20, after>>20)

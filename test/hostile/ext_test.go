@@ -1,6 +1,7 @@
 package hostile
 
-// A stranger that says that it is of this module: what only such peers may send, of every kind, in every order, with every length wrong.
+// A hostile peer that claims to run this module. It sends what only such peers may send: every kind, in every order,
+// with every wrong length.
 
 import (
 	"fmt"
@@ -15,14 +16,15 @@ import (
 	rxm "gofabric/util/rxm/wire"
 )
 
-// extended are the stacks whose peers can be of this module.
+// extended returns the stacks whose peers can run this module.
 func extended(t *testing.T) []conform.Stack {
 	return append(stacks[:len(stacks):len(stacks)], rxmStack(t, nil))
 }
 
-// rxmStack is tcp;ofi_rxm with variables set.
+// rxmStack returns tcp;ofi_rxm with variables set.
 func rxmStack(t *testing.T, vars map[string]string) conform.Stack {
-	return conform.Over(t, conform.Stack{Name: "rxm", Provider: "tcp;ofi_rxm", EPType: core.EPTypeRDM, Caps: conform.RDMCaps}, vars)
+	return conform.Over(t, conform.Stack{Name: "rxm", Provider: "tcp;ofi_rxm",
+		EPType: core.EPTypeRDM, Caps: conform.RDMCaps}, vars)
 }
 
 // strange connects as a peer with these features.
@@ -35,7 +37,8 @@ func strange(t *testing.T, p *conform.Pair, features uint32) (*raw, func()) {
 	blob := wire.RDMBlob{Version: 1, Port: uint16(1 + rand.Uint32N(1000)), PID: rand.Uint32()}
 	data := blob.Append(nil)
 	if p.Stack.Provider == "tcp;ofi_rxm" {
-		c := rxm.Connect{Port: blob.Port, FlowCtrl: rxm.FlowCtrlOff, EagerLimit: rxm.BufferSize, RxSize: 128, Conn: rxm.ConnID(blob.PID, 0)}
+		c := rxm.Connect{Port: blob.Port, FlowCtrl: rxm.FlowCtrlOff, EagerLimit: rxm.BufferSize,
+			RxSize: 128, Conn: rxm.ConnID(blob.PID, 0)}
 		data = c.Append(nil)
 	}
 	r.send(wire.AppendCMFeatures(nil, wire.CMConnReq, features, data))
@@ -45,13 +48,13 @@ func strange(t *testing.T, p *conform.Pair, features uint32) (*raw, func()) {
 	return r, func() {}
 }
 
-// forger makes operations that are sometimes good.
+// forger makes operations, some of which are valid.
 type forger struct {
 	*rand.Rand
-	key, base uint64 // of a region that may be written to
+	key, base uint64 // of a region that peers may write
 }
 
-// pick is one of list, or anything.
+// pick returns one of list, or a random number.
 func (f *forger) pick(list ...uint64) uint64 {
 	if f.IntN(8) == 0 {
 		return f.Uint64() >> f.IntN(64)
@@ -59,14 +62,14 @@ func (f *forger) pick(list ...uint64) uint64 {
 	return list[f.IntN(len(list))]
 }
 
-// ext is an OpExt of some kind.
+// ext returns an OpExt of a random kind.
 func (f *forger) ext() []byte {
 	kind := wire.ExtKind(f.pick(1, 2, 3, 4, 5, 6, 6, 6, 7, 8, 13, 14, 15, 16, 17))
 	b := make([]byte, 0, wire.MaxExt)
 	index := uint8(f.pick(0, 1, 2, 255))
 	switch kind {
 	case wire.ExtHello:
-		id := *cma.New().Identity() // the castle's own: it is this process
+		id := *cma.New().Identity() // the identity of the endpoint under attack: it is this process
 		switch f.IntN(3) {
 		case 0:
 			id.PID = 1
@@ -77,7 +80,8 @@ func (f *forger) ext() []byte {
 	case wire.ExtProof:
 		b = wire.AppendProof(b, f.Uint64())
 	case wire.ExtRef:
-		r := wire.Ref{Index: index, Tagged: f.IntN(2) == 0, HasData: f.IntN(2) == 0, Match: f.IntN(2) == 0, N: uint8(f.IntN(5)), Tag: 5}
+		r := wire.Ref{Index: index, Tagged: f.IntN(2) == 0, HasData: f.IntN(2) == 0,
+			Match: f.IntN(2) == 0, N: uint8(f.IntN(5)), Tag: 5}
 		for i := range r.IOV[:r.N] {
 			r.IOV[i] = wire.RMAIov{Addr: f.Uint64(), Len: f.pick(0, 1, 100, 1<<20)}
 			r.Size += r.IOV[i].Len
@@ -86,7 +90,8 @@ func (f *forger) ext() []byte {
 	case wire.ExtMatched:
 		b = wire.AppendMatched(b, uint32(f.pick(0, 1)))
 	case wire.ExtAccepted, wire.ExtRefused, wire.ExtReadRefused:
-		v := wire.Verdict{Kind: kind, Why: wire.Refusal(f.pick(0, 1, 2, 3)), Segment: uint8(f.pick(0, 0, 1)), Number: uint32(f.pick(0, 1, 2))}
+		v := wire.Verdict{Kind: kind, Why: wire.Refusal(f.pick(0, 1, 2, 3)),
+			Segment: uint8(f.pick(0, 0, 1)), Number: uint32(f.pick(0, 1, 2))}
 		b = v.Append(b)
 	case wire.ExtOffer:
 		o := wire.Offer{Name: [wire.NameLen]byte{byte(f.Uint32())}}
@@ -104,18 +109,21 @@ func (f *forger) ext() []byte {
 	return append(h.Append(nil, wire.Little), b...)
 }
 
-// op is an operation of some kind.
+// op returns an operation of a random kind.
 func (f *forger) op() []byte {
 	if f.IntN(2) == 0 {
 		return f.ext()
 	}
-	h := wire.Header{Op: wire.Op(f.pick(0, 1, 2, 3, 4, 5, 6, 7, 0x20, 0x21, 0x22, 0x23, 0x31, 0x32, 0x33, 0x38)), Tag: f.pick(0, 5, 1<<63, 1<<32), CQData: f.pick(0, 1, 1<<63), OpData: uint8(f.pick(0, 1, 4, 7, 9, 12)),
-		Flags: wire.Flags(f.pick(0, 0, 0, uint64(wire.FlagCQData), uint64(wire.FlagDelivery), uint64(wire.FlagCommit), uint64(wire.FlagMatch))), MsgSize: f.pick(0, 10, 1<<20), Atomic: uint8(f.pick(0, 2, 8, 12))}
+	h := wire.Header{Op: wire.Op(f.pick(0, 1, 2, 3, 4, 5, 6, 7, 0x20, 0x21, 0x22, 0x23, 0x31, 0x32, 0x33, 0x38)),
+		Tag: f.pick(0, 5, 1<<63, 1<<32), CQData: f.pick(0, 1, 1<<63), OpData: uint8(f.pick(0, 1, 4, 7, 9, 12)),
+		Flags: wire.Flags(f.pick(0, 0, 0, uint64(wire.FlagCQData), uint64(wire.FlagDelivery), uint64(wire.FlagCommit),
+			uint64(wire.FlagMatch))), MsgSize: f.pick(0, 10, 1<<20), Atomic: uint8(f.pick(0, 2, 8, 12))}
 	n := f.pick(0, 8, 16, 64, 1000) & 0xffff
 	if h.Op.String()[0] == 'a' || h.Op == wire.OpReadReq || h.Op == wire.OpWrite {
 		h.IovCnt = uint8(1 + f.IntN(wire.IOVLimit))
 		for i := range h.IOV[:h.IovCnt] {
-			h.IOV[i] = wire.RMAIov{Addr: f.base + f.pick(0, 8), Len: n / uint64(h.IovCnt), Key: f.pick(f.key, f.key, f.key, 99)}
+			h.IOV[i] = wire.RMAIov{Addr: f.base + f.pick(0, 8), Len: n / uint64(h.IovCnt),
+				Key: f.pick(f.key, f.key, f.key, 99)}
 		}
 	}
 	if h.Op == wire.OpCoalesced || h.Op == wire.OpTagCoalesced {
@@ -132,7 +140,8 @@ func (f *forger) op() []byte {
 	return b
 }
 
-// TestExtended lets many strangers send many operations each; honest peers go on, memory beyond a region is not touched, and nothing is left over.
+// TestExtended has many hostile peers send many operations each. Honest peers continue, memory beyond a region is not
+// touched, and nothing leaks.
 func TestExtended(t *testing.T) {
 	rounds := 150
 	if testing.Short() {
@@ -174,7 +183,7 @@ func TestExtended(t *testing.T) {
 			}
 			for i, b := range room {
 				if (i < secret || i >= 2*secret) && b != 0xee {
-					t.Fatalf("byte %d beside the region was written", i)
+					t.Fatalf("byte %d outside of the region was written", i)
 				}
 			}
 			if after := heap(); after > before+64<<20 {
@@ -194,7 +203,7 @@ func fillWith(b []byte, v byte) {
 	}
 }
 
-// drain takes what the castle sends, so that it need not wait.
+// drain reads what the endpoint sends, so that it does not block.
 func drain(r *raw) {
 	b := make([]byte, 1<<16)
 	for {
@@ -205,7 +214,7 @@ func drain(r *raw) {
 	}
 }
 
-// TestContexts names receive contexts that are not there, and floods with changes between those that are.
+// TestContexts names receive contexts that do not exist, and switches between existing ones without end.
 func TestContexts(t *testing.T) {
 	for _, st := range extended(t) {
 		t.Run(st.Name, func(t *testing.T) {
@@ -224,7 +233,7 @@ func TestContexts(t *testing.T) {
 				h.OpData = index
 				r.send(h.Append(nil, wire.Little))
 				if !r.closed(p) {
-					t.Errorf("context %d is not there, and the connection stays open", index)
+					t.Errorf("context %d does not exist, but the connection stays open", index)
 				}
 				done()
 				p.Ping(uint64(20 + i))
@@ -234,7 +243,7 @@ func TestContexts(t *testing.T) {
 	}
 }
 
-// TestLies is one forgery each, which ends the connection.
+// TestLies sends one forgery on each connection. The endpoint must close the connection.
 func TestLies(t *testing.T) {
 	ext := func(b []byte) []byte {
 		h := wire.Header{Op: wire.OpExt}
@@ -249,23 +258,28 @@ func TestLies(t *testing.T) {
 		"a match of nothing":             ext(wire.AppendMatched(nil, 0)),
 		"done with nothing":              ext(wire.AppendExtIndex(nil, wire.ExtDone, 1)),
 		"done without an index":          ext([]byte{byte(wire.ExtDone)}),
-		"a reference without leave":      ext(ref.Append(nil)),
+		"a reference without permission": ext(ref.Append(nil)),
 		"a proof of nothing":             ext(wire.AppendProof(nil, 1)),
-		"a challenge to nobody":          ext(new(wire.Challenge).Append(nil)),
+		"a challenge without a reason":   ext(new(wire.Challenge).Append(nil)),
 		"half an offer":                  ext([]byte{byte(wire.ExtOffer), 0, 0, 0, 1}),
 		"hello twice":                    append(hello[:len(hello):len(hello)], hello...),
 		"half a hello":                   ext([]byte{byte(wire.ExtHello), 0, 0}),
 		"an extension of nothing":        base(3, byte(wire.OpExt), 0, 0, 0, 16, 16),
-		"an extension that is too long":  append(base(3, byte(wire.OpExt), 0, 0, 0, 16, 16+wire.MaxExt+1), make([]byte, wire.MaxExt+1)...),
-		"coalesced: none":                append(base(3, byte(wire.OpCoalesced), 0, 0, 0, 16, 26), make([]byte, 10)...),
-		"coalesced: unequal messages":    append(base(3, byte(wire.OpCoalesced), 0, 3, 0, 16, 26), make([]byte, 10)...),
-		"an answer to no atomic":         append(base(3, byte(wire.OpAtomicRsp), 0, 0, 0, 16, 24), make([]byte, 8)...),
-		"an atomic without operands":     words(base(3, byte(wire.OpAtomic), 0, 7, 1, 40, 40), 0, 8, 101),
-		"an atomic of no type":           append(words(base(3, byte(wire.OpAtomic), 0, 99, 1, 40, 48), 0, 8, 101), make([]byte, 8)...),
-		"an atomic of a forged key":      append(words(base(3, byte(wire.OpAtomic), 0, 7, 1, 40, 48), 0, 8, 4711), make([]byte, 8)...),
-		"a context with payload":         append(base(3, byte(wire.OpContext), 0, 0, 0, 16, 20), make([]byte, 4)...),
-		"a step of a group with flags":   append(words(base(3, byte(wire.OpColl), 0xff00, 0, 0, 32, 40), 1, 1), make([]byte, 8)...),
-		"an end of a group with payload": append(words(base(3, byte(wire.OpColl), 0, 0, 0, 32, 40), 1<<63, 1<<63), make([]byte, 8)...),
+		"an extension that is too long": append(base(3, byte(wire.OpExt), 0, 0, 0, 16, 16+wire.MaxExt+1),
+			make([]byte, wire.MaxExt+1)...),
+		"coalesced: none":             append(base(3, byte(wire.OpCoalesced), 0, 0, 0, 16, 26), make([]byte, 10)...),
+		"coalesced: unequal messages": append(base(3, byte(wire.OpCoalesced), 0, 3, 0, 16, 26), make([]byte, 10)...),
+		"an answer to no atomic":      append(base(3, byte(wire.OpAtomicRsp), 0, 0, 0, 16, 24), make([]byte, 8)...),
+		"an atomic without operands":  words(base(3, byte(wire.OpAtomic), 0, 7, 1, 40, 40), 0, 8, 101),
+		"an atomic of no type": append(words(base(3, byte(wire.OpAtomic), 0, 99, 1, 40, 48), 0, 8, 101),
+			make([]byte, 8)...),
+		"an atomic with a forged key": append(words(base(3, byte(wire.OpAtomic), 0, 7, 1, 40, 48), 0, 8, 4711),
+			make([]byte, 8)...),
+		"a context with payload": append(base(3, byte(wire.OpContext), 0, 0, 0, 16, 20), make([]byte, 4)...),
+		"a step of a group with flags": append(words(base(3, byte(wire.OpColl), 0xff00, 0, 0, 32, 40), 1, 1),
+			make([]byte, 8)...),
+		"an end of a group with payload": append(words(base(3, byte(wire.OpColl), 0, 0, 0, 32, 40), 1<<63, 1<<63),
+			make([]byte, 8)...),
 	}
 	for _, st := range extended(t) {
 		t.Run(st.Name, func(t *testing.T) {

@@ -22,10 +22,10 @@ import (
 
 const (
 	childVar   = "HOSTILE_FLOOD_CHILD"
-	floodLimit = 96 // descriptors of the child
+	floodLimit = 96 // descriptors that the child may have
 )
 
-// TestFloodChild is the process under attack: it serves its parent's commands with few descriptors.
+// TestFloodChild is the process under attack. It has few descriptors and executes its parent's commands.
 func TestFloodChild(t *testing.T) {
 	name := os.Getenv(childVar)
 	if name == "" {
@@ -50,13 +50,14 @@ func TestFloodChild(t *testing.T) {
 		switch in.Text() {
 		case "ping":
 			p.Ping(seq)
-		case "open": // more endpoints than there are descriptors: an error to the one who asks
+		case "open": // more endpoints than there are descriptors: Open must fail
 			if err := exhaust(p); !errors.Is(err, core.ErrMFile) {
 				t.Fatalf("opening endpoints without descriptors: %v; want ErrMFile", err)
 			}
 			p.Ping(seq)
 		case "fresh":
-			// The flood's descriptors come back as its streams are noticed to be gone; those still in the listen queue come and go meanwhile.
+			// The flood's descriptors are free as soon as the child notices the end of its connections. Those still in
+			// the listen queue are accepted and closed meanwhile.
 			end := time.Now().Add(conform.Deadline)
 			for calm := 0; calm < 20 && time.Now().Before(end); calm++ {
 				p.Progress()
@@ -76,7 +77,7 @@ func TestFloodChild(t *testing.T) {
 	p.Forget()
 }
 
-// exhaust opens endpoints until one is refused, and closes them again.
+// exhaust opens endpoints until one is refused, and closes them all.
 func exhaust(p *conform.Pair) (err error) {
 	var eps []*core.Endpoint
 	defer func() {
@@ -96,7 +97,7 @@ func exhaust(p *conform.Pair) (err error) {
 		if err := ep.Enable(); err != nil {
 			return err
 		}
-		if p.Stack.EPType == core.EPTypeMsg { // a MSG endpoint may wait with its socket until it connects
+		if p.Stack.EPType == core.EPTypeMsg { // a MSG endpoint may create its socket when it connects
 			if err := ep.Connect(p.B.Addr, nil); err != nil {
 				return err
 			}
@@ -141,7 +142,7 @@ func TestFlood(t *testing.T) {
 
 type child struct{ *program.Program }
 
-// do sends a command and waits until it is done.
+// do sends a command and waits until it is executed.
 func (c child) do(cmd string) {
 	c.Tell(cmd)
 	c.Expect("OK")

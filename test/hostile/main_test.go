@@ -8,7 +8,8 @@ import (
 	"go.uber.org/goleak"
 )
 
-// TestMain opens the runtime's own descriptors (its poller) before anything is counted, and looks for goroutines at the end.
+// TestMain makes the runtime open its own descriptors (its poller) before the tests count any. At the end it looks for
+// leaked goroutines.
 func TestMain(m *testing.M) {
 	if l, err := net.Listen("tcp", "127.0.0.1:0"); err == nil {
 		l.Close()

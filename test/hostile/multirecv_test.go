@@ -1,6 +1,7 @@
 package hostile
 
-// A peer that stops in the middle of a message for a multi-receive buffer, while others fill the rest of it.
+// A peer that stops in the middle of a message for a multi-receive buffer, while other peers fill the rest of the
+// buffer.
 
 import (
 	"testing"
@@ -9,7 +10,8 @@ import (
 	"gofabric/test/conform"
 )
 
-// TestMultiRecvHeld checks that a buffer is not released while a message is still arriving in it, and is released when that one is complete.
+// TestMultiRecvHeld checks that a buffer is not released while a message is still arriving in it, and is released
+// when that one is complete.
 func TestMultiRecvHeld(t *testing.T) {
 	for _, st := range stacks[1:] {
 		t.Run(st.Name, func(t *testing.T) {
@@ -24,18 +26,21 @@ func TestMultiRecvHeld(t *testing.T) {
 				r, done := connect(t, p)
 				buf := make([]byte, 1024)
 				p.Retry("recvmsg", func() error {
-					return p.B.Rx().RecvMsg(&core.MsgArgs{IOV: [][]byte{buf}, Addr: core.AddrUnspec, Ctx: 5}, core.OpMultiRecv|core.OpCompletion)
+					return p.B.Rx().RecvMsg(&core.MsgArgs{IOV: [][]byte{buf}, Addr: core.AddrUnspec, Ctx: 5},
+						core.OpMultiRecv|core.OpCompletion)
 				})
 				body := conform.Pattern(300, 1)
 				r.send(append(base(3, opMsg, 0, 0, 0, 16, 316), body[:100]...))
-				p.Ping(2) // by now it is in
+				p.Ping(2) // the header has been processed by now
 				for range 100 {
 					p.Progress()
 				}
-				p.Retry("send", func() error { return p.A.EP.Send(conform.Pattern(500, 2), 0, p.A.Peer, 6) }) // leaves less than 512
+				// This message leaves less than 512 bytes.
+				p.Retry("send", func() error { return p.A.EP.Send(conform.Pattern(500, 2), 0, p.A.Peer, 6) })
 				p.Want(p.A, 6)
 				if g := p.Want(p.B, 5); g.Len != 500 || g.Flags&core.CompMultiRecv != 0 || &g.Buf[0] != &buf[300] {
-					t.Errorf("second message: %v at the offset %v; want 500 bytes at 300, buffer not released", g, &g.Buf[0] == &buf[300])
+					t.Errorf("second message: %v at the offset %v; want 500 bytes at 300, buffer not released", g,
+						&g.Buf[0] == &buf[300])
 				}
 				conform.CheckPattern(t, "second message", buf[300:], 500, 2)
 				if dies {

@@ -2,7 +2,7 @@
 
 package hostile
 
-// Attackers of a listening port, in a process of their own: as many as they are told, from many addresses of the loopback network.
+// Attackers of a listening port, in a process of their own. They come from many addresses of the loopback network.
 
 import (
 	"bufio"
@@ -31,10 +31,11 @@ import (
 
 const attackVar = "HOSTILE_PORTS_CHILD"
 
-// again is how long an attacker waits whose connection was closed, or refused, before the next. It makes 10,000 of them open 10,000 connections a second at most.
+// again is how long an attacker waits after its connection was closed or refused. It limits 10,000 attackers to 10,000
+// connections a second.
 const again = time.Second
 
-// TestPortsAttacker is the attackers' process: it does as its parent says.
+// TestPortsAttacker is the attackers' process. It executes its parent's commands:
 //
 //	half|slow|noise|frames|dgrams ADDRESS ATTACKERS SOURCES RATE GREETING KIND     until
 //	stop
@@ -54,24 +55,24 @@ func TestPortsAttacker(t *testing.T) {
 	}
 }
 
-// attack is what goes on.
+// attack is an attack under way.
 type attack struct {
 	addr     netip.AddrPort
 	sources  int
-	rate     int // connections or datagrams a second of all attackers, 0 as many as there can be
+	rate     int // connections or datagrams a second of all attackers, 0: as many as possible
 	hello    []byte
 	kind     string
 	ctx      context.Context
 	cancel   context.CancelFunc
 	done     sync.WaitGroup
-	first    sync.WaitGroup // attackers that have not tried
+	first    sync.WaitGroup // attackers that have not tried yet
 	mu       sync.Mutex
 	connects int
 	bytes    int
 	next     time.Time
 }
 
-// number reads a decimal that the parent has written.
+// number parses a decimal from the parent.
 func number(s string) int {
 	n, err := strconv.Atoi(s)
 	if err != nil {
@@ -80,16 +81,18 @@ func number(s string) int {
 	return n
 }
 
-// beginAttack starts what a line says, and returns when each attacker has tried once, or after some seconds.
+// beginAttack starts the attack of a command. It returns when each attacker has tried once, or after some seconds.
 func beginAttack(f []string) *attack {
 	hello, err := hex.DecodeString(strings.TrimPrefix(f[5], "0x"))
 	if err != nil {
 		panic(err)
 	}
-	a := &attack{addr: netip.MustParseAddrPort(f[1]), sources: number(f[3]), rate: number(f[4]), hello: hello, kind: f[6], next: time.Now()}
+	a := &attack{addr: netip.MustParseAddrPort(f[1]), sources: number(f[3]), rate: number(f[4]),
+		hello: hello, kind: f[6], next: time.Now()}
 	a.ctx, a.cancel = context.WithCancel(context.Background())
 	n := number(f[2])
-	one := map[string]func(int, *net.TCPConn){"half": a.half, "slow": a.slow, "noise": a.noise, "frames": a.frames}[f[0]]
+	one := map[string]func(int, *net.TCPConn){"half": a.half, "slow": a.slow,
+		"noise": a.noise, "frames": a.frames}[f[0]]
 	for i := range n {
 		a.done.Add(1)
 		a.first.Add(1)
@@ -112,13 +115,13 @@ func beginAttack(f []string) *attack {
 	return a
 }
 
-// stop ends it.
+// stop ends the attack.
 func (a *attack) stop() {
 	a.cancel()
 	a.done.Wait()
 }
 
-// turn waits until the next connection or datagram may be sent, if there is a rate; false at the end.
+// turn waits until the rate allows the next connection or datagram. It returns false when the attack ends.
 func (a *attack) turn(n int) bool {
 	if a.rate == 0 {
 		return a.ctx.Err() == nil
@@ -146,17 +149,18 @@ func (a *attack) pause(d time.Duration) bool {
 	}
 }
 
-// source is one of the attackers' addresses.
+// source returns an address of the attackers.
 func (a *attack) source(i int) netip.Addr {
 	k := i % a.sources
 	return netip.AddrFrom4([4]byte{127, 240, byte(k >> 8), byte(k)})
 }
 
-// connect has an attacker connect again and again.
+// connect has an attacker connect repeatedly.
 func (a *attack) connect(i int, one func(int, *net.TCPConn)) {
-	d := net.Dialer{Timeout: 20 * time.Second, LocalAddr: &net.TCPAddr{IP: a.source(i).AsSlice()}, Control: func(_, _ string, c syscall.RawConn) error {
-		return c.Control(func(fd uintptr) { unix.SetsockoptInt(int(fd), unix.SOL_IP, unix.IP_BIND_ADDRESS_NO_PORT, 1) })
-	}}
+	d := net.Dialer{Timeout: 20 * time.Second, LocalAddr: &net.TCPAddr{IP: a.source(i).AsSlice()},
+		Control: func(_, _ string, c syscall.RawConn) error {
+			return c.Control(func(fd uintptr) { unix.SetsockoptInt(int(fd), unix.SOL_IP, unix.IP_BIND_ADDRESS_NO_PORT, 1) })
+		}}
 	first := true
 	tried := func() {
 		if first {
@@ -173,7 +177,7 @@ func (a *attack) connect(i int, one func(int, *net.TCPConn)) {
 			continue
 		}
 		t := c.(*net.TCPConn)
-		_ = t.SetLinger(0) // ports must not run out
+		_ = t.SetLinger(0) // otherwise ports in TIME_WAIT would run out
 		end := context.AfterFunc(a.ctx, func() { c.Close() })
 		a.mu.Lock()
 		a.connects++
@@ -184,16 +188,16 @@ func (a *attack) connect(i int, one func(int, *net.TCPConn)) {
 	}
 }
 
-// linger waits until the connection is closed, and says so, or the attack ends.
+// linger waits until the peer closes the connection or the attack ends, and then for a pause.
 func (a *attack) linger(c *net.TCPConn) {
 	io.Copy(io.Discard, c)
 	a.pause(again)
 }
 
-// half says nothing.
+// half sends nothing.
 func (a *attack) half(_ int, c *net.TCPConn) { a.linger(c) }
 
-// slow sends the kind's bytes, one a second, over and over, behind a greeting.
+// slow sends a greeting, then the bytes of the kind, one a second, repeatedly.
 func (a *attack) slow(i int, c *net.TCPConn) {
 	b := wire.AppendCM(nil, wire.CMConnReq, make([]byte, 200))
 	if a.kind == "header" {
@@ -220,7 +224,7 @@ func (a *attack) slow(i int, c *net.TCPConn) {
 	<-closed
 }
 
-// noise sends random bytes until the connection is closed, and goes on with another at once.
+// noise sends random bytes until the peer closes the connection, and continues at once with another.
 func (a *attack) noise(_ int, c *net.TCPConn) {
 	b := make([]byte, 4096)
 	for i := range b {
@@ -245,7 +249,7 @@ func (a *attack) took(n int) {
 	a.mu.Unlock()
 }
 
-// greeting is the kind's, in which an attacker calls itself by a name of its own.
+// greeting returns the kind's greeting. Each attacker has another identity in it.
 func (a *attack) greeting(i int) []byte {
 	b := append([]byte(nil), a.hello...)
 	if n := bytes.Index(b, []byte{0x5a, 0x5a}); n > 0 {
@@ -254,7 +258,7 @@ func (a *attack) greeting(i int) []byte {
 	return b
 }
 
-// frames greets and sends frames without end.
+// frames sends a greeting, then frames without end.
 func (a *attack) frames(i int, c *net.TCPConn) {
 	go io.Copy(io.Discard, c)
 	if _, err := c.Write(a.greeting(i)); err != nil {
@@ -275,18 +279,18 @@ func (a *attack) frames(i int, c *net.TCPConn) {
 	}
 }
 
-// junk is messages of a kind that are sent over and over.
+// junk returns messages of a kind.
 func junk(kind string, seed uint64) (b []byte) {
 	f := &forger{Rand: rand.New(rand.NewPCG(seed, 17)), key: 99}
 	for len(b) < 256<<10 {
 		switch kind {
-		case "empty": // unexpected messages of no length
+		case "empty": // unexpected messages without payload
 			b = append(b, words(base(3, opTag, 0, 0, 0, 24, 24), 77)...)
-		case "large": // of 1 MiB
+		case "large": // unexpected messages of 1 MiB
 			b = append(append(b, words(base(3, opTag, 0, 0, 0, 24, 24+1<<20), 77)...), make([]byte, 1<<20)...)
-		case "promise": // a length that never comes
+		case "promise": // a length that is never sent
 			return words(base(3, opTag, 0, 0, 0, 24, 1<<60), 77)
-		case "writes": // to memory that they may not write
+		case "writes": // to memory that the attackers may not write
 			b = append(b, writeTo(0, 12345, make([]byte, 8))...)
 		case "reads":
 			h := wire.Header{Op: wire.OpReadReq, IovCnt: 1}
@@ -298,14 +302,14 @@ func junk(kind string, seed uint64) (b []byte) {
 			h.IOV[0] = wire.RMAIov{Len: 8, Key: 54321}
 			h.SetPayload(8)
 			b = append(h.Append(b, wire.Little), make([]byte, 8)...)
-		default: // of all kinds, most of them bad
+		default: // of all kinds, most of them invalid
 			b = append(b, f.op()...)
 		}
 	}
 	return b
 }
 
-// dgrams sends datagrams of a kind: noise, requests with made-up cookies from forged addresses, or the beginnings of such.
+// dgrams sends datagrams of a kind: noise, requests with forged cookies from forged addresses, or beginnings of such.
 func (a *attack) dgrams(i int) {
 	c, err := net.ListenUDP("udp4", &net.UDPAddr{})
 	if err != nil {
@@ -328,16 +332,19 @@ func (a *attack) dgrams(i int) {
 				for j := range b {
 					b[j] = byte(rng.Uint32())
 				}
-			case "data": // of the extension, of connections that there are not
-				b = seal(rxd.XHeader{Type: rxd.XData, ConnID: rng.Uint64(), Offset: uint64(n), Window: 1 << 20}, make([]byte, 1000))
+			case "data": // of the extension, for connections that do not exist
+				b = seal(rxd.XHeader{Type: rxd.XData, ConnID: rng.Uint64(), Offset: uint64(n), Window: 1 << 20},
+					make([]byte, 1000))
 			case "endless": // operations of 2^60 bytes
-				o := rxd.Op{Base: rxd.Base{Type: rxd.TypeTagged, Flags: rxd.FlagTag, Peer: rng.Uint32()}, Tag: 5, SAR: rxd.SAR{Size: 1 << 60, NumSegs: 1 << 50}}
+				o := rxd.Op{Base: rxd.Base{Type: rxd.TypeTagged, Flags: rxd.FlagTag, Peer: rng.Uint32()}, Tag: 5,
+					SAR: rxd.SAR{Size: 1 << 60, NumSegs: 1 << 50}}
 				b = append(o.Append(nil), make([]byte, 1000)...)
 			default: // native, requests, truncated, replay
 				r := rxd.RTS{RTSAddr: uint64(n), Source: netip.AddrPortFrom(from, port)}
 				b = r.Append(nil)
 				if a.kind != "native" {
-					x := rxd.Ext{ConnID: rng.Uint64() | 1, Epoch: rng.Uint64(), MaxDatagram: 9000, Window: 1 << 20, Nonce: rng.Uint64(), Cookie: rng.Uint64() * uint64(n&1)}
+					x := rxd.Ext{ConnID: rng.Uint64() | 1, Epoch: rng.Uint64(), MaxDatagram: 9000, Window: 1 << 20,
+						Nonce: rng.Uint64(), Cookie: rng.Uint64() * uint64(n&1)}
 					b = x.Append(b)
 				}
 				if a.kind == "truncated" {
@@ -355,8 +362,8 @@ func (a *attack) dgrams(i int) {
 	}
 }
 
-// TestPortsDecoy is a process that serves nobody: it takes what comes to its ports, and closes connections that begin with nonsense. What attackers of it cost the
-// machine is what is left of an attack's cost when gofabric has nothing to do with it.
+// TestPortsDecoy is a process that serves no peer. It reads what arrives at its ports, and closes connections that
+// begin with nonsense. An attack on it shows what the attack costs the machine without gofabric.
 func TestPortsDecoy(t *testing.T) {
 	if os.Getenv(attackVar) != "decoy" {
 		t.Skip("runs only as a child of TestListeningPorts")
@@ -394,10 +401,10 @@ func TestPortsDecoy(t *testing.T) {
 	u.Close()
 }
 
-// take reads a connection of the decoy's.
+// take reads a connection of the decoy.
 func take(c *net.TCPConn) {
 	defer c.Close()
-	b := make([]byte, 4096) // what comes is worth no more
+	b := make([]byte, 4096) // more would be a waste of memory
 	for first := true; ; first = false {
 		if n, err := c.Read(b); err != nil || first && n > 0 && b[0] != 3 {
 			return

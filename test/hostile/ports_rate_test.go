@@ -2,7 +2,7 @@
 
 package hostile
 
-// What honest peers keep of their rate.
+// The rate of honest peers during an attack.
 
 import (
 	"math"
@@ -15,14 +15,14 @@ import (
 	"gofabric/test/need"
 )
 
-// block is how long a rate is measured at a time.
+// block is the length of one measurement of a rate.
 const block = 250 * time.Millisecond
 
-// TestListeningPortsRate prints the rate of honest peers while attackers are at their port, as a part of their rate while the same attackers are at the port of
-// a process that has nothing to do with them: what they cost the machine they cost in both. It asserts nothing. GOFABRIC_PORTS_PAIRS is how many pairs of blocks
-// each line is made of.
+// TestListeningPortsRate prints the rate of honest peers while their port is attacked, divided by their rate while the
+// port of an unrelated process is attacked. The attackers cost the machine the same in both cases. It asserts nothing.
+// GOFABRIC_PORTS_PAIRS is the number of pairs of blocks for each line.
 func TestListeningPortsRate(t *testing.T) {
-	need.Asked(t, "it measures, and wants the machine for itself")
+	need.Asked(t, "it measures, and needs the machine for itself")
 	pairs := 12
 	if s := os.Getenv("GOFABRIC_PORTS_PAIRS"); s != "" {
 		pairs = number(s)
@@ -36,7 +36,7 @@ func TestListeningPortsRate(t *testing.T) {
 	}
 }
 
-// compare measures with one attack, in turn.
+// compare alternates measurements with the two targets of an attack.
 func compare(t *testing.T, st conform.Stack, s siege, pairs int) {
 	b := besiege(t, st)
 	calm := b.rate(block)
@@ -50,7 +50,7 @@ func compare(t *testing.T, st conform.Stack, s siege, pairs int) {
 	}
 	for i := range pairs {
 		var here, there float64
-		if i%2 == 0 { // what comes second is not always the same
+		if i%2 == 0 { // the order changes with each pair
 			here, there = measure(false), measure(true)
 		} else {
 			there, here = measure(true), measure(false)
@@ -59,13 +59,14 @@ func compare(t *testing.T, st conform.Stack, s siege, pairs int) {
 	}
 	low, median, high := spread(ratios)
 	_, usual, _ := spread(rates)
-	t.Logf("RATE %-8s %-42s %.3f (%.3f to %.3f) of %.0f/s; %.0f/s without attackers", st.Name, s.name, median, low, high, usual, calm)
+	t.Logf("RATE %-8s %-42s %.3f (%.3f to %.3f) of %.0f/s; %.0f/s without attackers", st.Name,
+		s.name, median, low, high, usual, calm)
 	b.Forget()
 	b.attackers.HangUp()
 	b.decoy.HangUp()
 }
 
-// spread returns the median, and bounds between which the median of all that could be measured lies with a confidence of 95 % (sign test).
+// spread returns the median, and bounds of the true median with a confidence of 95 % (sign test).
 func spread(list []float64) (low, median, high float64) {
 	n := len(list)
 	sorted := slices.Sorted(slices.Values(list))

@@ -2,7 +2,7 @@
 
 package hostile
 
-// Attacks on the port of an endpoint that goes on serving honest peers: those that it has, and new ones.
+// Attacks on the port of an endpoint that serves honest peers: existing ones and new ones.
 
 import (
 	"encoding/hex"
@@ -26,13 +26,18 @@ import (
 	rxm "gofabric/util/rxm/wire"
 )
 
-// portStacks are the kinds of endpoints that listen. The honest pair is in one process: through sockets, as with peers of other hosts.
+// portStacks are the kinds of endpoints that listen. The honest pair is in one process, and uses sockets, as with
+// peers on other hosts.
 func portStacks(t *testing.T) []conform.Stack {
-	sockets := map[string]string{"FI_TCP_LOCAL_SOCKETS": "0", "FI_TCP_UNEXP_BYTES": "16777216", "FI_OFI_RXM_UNEXP_BYTES": "16777216"}
+	sockets := map[string]string{"FI_TCP_LOCAL_SOCKETS": "0", "FI_TCP_UNEXP_BYTES": "16777216",
+		"FI_OFI_RXM_UNEXP_BYTES": "16777216"}
 	return []conform.Stack{
-		conform.Over(t, conform.Stack{Name: "tcp-msg", Provider: "tcp", EPType: core.EPTypeMsg, Caps: conform.MsgCaps}, sockets),
-		conform.Over(t, conform.Stack{Name: "tcp-rdm", Provider: "tcp", EPType: core.EPTypeRDM, Caps: conform.RDMCaps}, sockets),
-		conform.Over(t, conform.Stack{Name: "rxm", Provider: "tcp;ofi_rxm", EPType: core.EPTypeRDM, Caps: conform.RDMCaps}, sockets),
+		conform.Over(t, conform.Stack{Name: "tcp-msg", Provider: "tcp", EPType: core.EPTypeMsg,
+			Caps: conform.MsgCaps}, sockets),
+		conform.Over(t, conform.Stack{Name: "tcp-rdm", Provider: "tcp", EPType: core.EPTypeRDM,
+			Caps: conform.RDMCaps}, sockets),
+		conform.Over(t, conform.Stack{Name: "rxm", Provider: "tcp;ofi_rxm", EPType: core.EPTypeRDM,
+			Caps: conform.RDMCaps}, sockets),
 		conform.RXD(t, "rxd", "udp;ofi_rxd", "FI_UDP_LOCAL_MEMORY", "0", "FI_OFI_RXD_UNEXP_BYTES", "16777216"),
 	}
 }
@@ -40,10 +45,10 @@ func portStacks(t *testing.T) []conform.Stack {
 // siege is one attack.
 type siege struct {
 	name     string
-	how      string // what the attackers' process is told
-	most     int    // attackers; with GOFABRIC_MANY all of them, else a tenth
-	rate     int    // connections or datagrams a second of all of them, 0: as many as they can
-	greets   bool   // they greet, and may become peers
+	how      string // the command for the attackers' process
+	most     int    // attackers with GOFABRIC_MANY, otherwise a tenth of them
+	rate     int    // connections or datagrams a second of all attackers, 0: as many as possible
+	greets   bool   // they send a greeting, and may become peers
 	features uint32
 	kind     string
 }
@@ -55,11 +60,12 @@ var tcpSieges = []siege{
 	{name: "random bytes, 8 at a time", how: "noise", most: 8},
 	{name: "empty messages without end", how: "frames", most: 4, greets: true, kind: "empty"},
 	{name: "1 MiB messages without end", how: "frames", most: 4, greets: true, kind: "large"},
-	{name: "2^60 bytes that never come", how: "frames", most: 4, greets: true, kind: "promise"},
+	{name: "2^60 bytes that are never sent", how: "frames", most: 4, greets: true, kind: "promise"},
 	{name: "forbidden writes without end", how: "frames", most: 4, greets: true, features: judged, kind: "writes"},
 	{name: "forbidden reads without end", how: "frames", most: 4, greets: true, features: judged, kind: "reads"},
 	{name: "forbidden atomics without end", how: "frames", most: 4, greets: true, features: judged, kind: "atomics"},
-	{name: "operations of all kinds", how: "frames", most: 4, greets: true, features: wire.FeatureExtended | wire.FeatureDirect, kind: "all"},
+	{name: "operations of all kinds", how: "frames", most: 4, greets: true,
+		features: wire.FeatureExtended | wire.FeatureDirect, kind: "all"},
 }
 
 const dgramRate = 20_000
@@ -82,13 +88,14 @@ func sieges(st conform.Stack) []siege {
 	return tcpSieges
 }
 
-// greeting is what attackers of a stack say first.
+// greeting returns the first bytes that attackers of a stack send.
 func greeting(st conform.Stack, features uint32) []byte {
 	var data []byte
 	switch {
 	case st.EPType == core.EPTypeMsg:
 	case st.Provider == "tcp;ofi_rxm":
-		c := rxm.Connect{Port: 0x5a5a, FlowCtrl: rxm.FlowCtrlOff, EagerLimit: rxm.BufferSize, RxSize: 128, Conn: rxm.ConnID(rand.Uint32(), 0)}
+		c := rxm.Connect{Port: 0x5a5a, FlowCtrl: rxm.FlowCtrlOff, EagerLimit: rxm.BufferSize, RxSize: 128,
+			Conn: rxm.ConnID(rand.Uint32(), 0)}
 		data = c.Append(nil)
 	default:
 		data = wire.RDMBlob{Version: 1, Port: 0x5a5a, PID: rand.Uint32()}.Append(nil)
@@ -96,33 +103,34 @@ func greeting(st conform.Stack, features uint32) []byte {
 	return wire.AppendCMFeatures(nil, wire.CMConnReq, features, data)
 }
 
-// besieged is an honest pair with attackers and a decoy.
+// besieged is an honest pair, with attackers and a decoy.
 type besieged struct {
 	*conform.Pair
 	attackers, decoy child
 	decoyAt          string
-	guests           []*core.Endpoint // that were opened for attackers' requests
+	guests           []*core.Endpoint // opened for attackers' requests
 	buf              [2][64]byte
 	es               []core.CQEntry
 }
 
-// portsChild starts a process of this test's.
+// portsChild starts a process of this test.
 func portsChild(t *testing.T, test, role string) child {
 	cmd := exec.Command(os.Args[0], "-test.run=^"+test+"$", "-test.timeout=30m")
 	cmd.Env = append(os.Environ(), attackVar+"="+role)
 	return child{program.Talk(t, cmd)}
 }
 
-// besiege opens all of it.
+// besiege opens the pair, the attackers and the decoy.
 func besiege(t *testing.T, st conform.Stack) *besieged {
-	b := &besieged{attackers: portsChild(t, "TestPortsAttacker", "attack"), decoy: portsChild(t, "TestPortsDecoy", "decoy")}
+	b := &besieged{attackers: portsChild(t, "TestPortsAttacker", "attack"),
+		decoy: portsChild(t, "TestPortsDecoy", "decoy")}
 	b.decoyAt = strings.TrimPrefix(b.decoy.Expect("ADDR "), "ADDR ")
 	b.Pair = conform.Open(t, st, conform.WithCaps(core.CapTagged|core.CapRMA))
 	b.Ping(1)
 	return b
 }
 
-// begin starts a siege of the pair's endpoint B, or of the decoy.
+// begin starts an attack on endpoint B of the pair, or on the decoy.
 func (b *besieged) begin(s siege, decoy bool) {
 	at, n := b.B.Addr.IP.String(), s.most
 	if decoy {
@@ -157,7 +165,7 @@ func (b *besieged) attend(words string) string {
 	return ""
 }
 
-// end ends a siege.
+// end ends an attack.
 func (b *besieged) end() string {
 	b.attackers.Tell("stop")
 	line := b.attend("OK")
@@ -171,7 +179,7 @@ func (b *besieged) end() string {
 	return line
 }
 
-// admit does with connection requests what a server does: it opens an endpoint for each.
+// admit accepts connection requests as a server does: it opens an endpoint for each.
 func (b *besieged) admit() {
 	if b.B.EQ == nil {
 		return
@@ -192,18 +200,18 @@ func (b *besieged) admit() {
 		}
 		ep, err := b.B.Domain.OpenEndpoint(ev.Info)
 		if err != nil {
-			continue // it gave up meanwhile
+			continue // the peer has given up meanwhile
 		}
 		b.B.BindAll(ep)
 		if err := ep.Enable(); err != nil {
 			b.T.Fatalf("Enable: %v", err)
 		}
-		_ = ep.Accept(nil) // it may have given up
+		_ = ep.Accept(nil) // the peer may have given up
 		b.guests = append(b.guests, ep)
 	}
 }
 
-// serve has the honest pair exchange n messages there and back.
+// serve has the honest pair exchange n messages in both directions.
 func (b *besieged) serve(n int) {
 	b.T.Helper()
 	for i := range n {
@@ -215,7 +223,7 @@ func (b *besieged) serve(n int) {
 	}
 }
 
-// carry sends one message and waits for it, for as long as the suite waits.
+// carry sends one message and waits for it, up to the deadline of the conformance tests.
 func (b *besieged) carry(from, to *conform.Side, i int) {
 	b.T.Helper()
 	const tag, ctx = 0xC0FFEE, 71
@@ -241,12 +249,12 @@ func (b *besieged) carry(from, to *conform.Side, i int) {
 		}
 		b.look(from)
 		if n%1024 == 0 && time.Now().After(end) {
-			b.T.Fatalf("an honest message does not arrive: %s", b.Dump())
+			b.T.Fatalf("an honest message has not arrived: %s", b.Dump())
 		}
 	}
 }
 
-// look reads a queue, and reports whether the message has come.
+// look reads a queue, and reports whether the message has arrived.
 func (b *besieged) look(s *conform.Side) (got bool) {
 	if b.es == nil {
 		b.es = make([]core.CQEntry, 16)
@@ -266,7 +274,8 @@ func (b *besieged) look(s *conform.Side) (got bool) {
 	return got
 }
 
-// rate is how many messages go there and back in a second of this process' time on a processor: others on the machine take their share of the clock's.
+// rate returns how many round trips the pair makes in a second of this process' processor time. (Other processes take
+// their share of the wall clock.)
 func (b *besieged) rate(d time.Duration) float64 {
 	began, used := time.Now(), processorTime()
 	n := 0
@@ -277,20 +286,20 @@ func (b *besieged) rate(d time.Duration) float64 {
 	return float64(n) / (processorTime() - used).Seconds()
 }
 
-// processorTime is what this process has had of the processors.
+// processorTime returns the processor time of this process.
 func processorTime() time.Duration {
 	var ts unix.Timespec
 	unix.ClockGettime(unix.CLOCK_PROCESS_CPUTIME_ID, &ts)
 	return time.Duration(ts.Nano())
 }
 
-// descriptors counts those of this process.
+// descriptors returns the number of open descriptors of this process.
 func descriptors() int {
 	n, _ := os.ReadDir("/proc/self/fd")
 	return len(n)
 }
 
-// newcomer has another honest peer come, and says how long it took.
+// newcomer connects another honest peer, and returns how long that took.
 func (b *besieged) newcomer(t *testing.T) time.Duration {
 	t.Helper()
 	began := time.Now()
@@ -298,17 +307,17 @@ func (b *besieged) newcomer(t *testing.T) time.Duration {
 	return time.Since(began)
 }
 
-// What an attack may cost at most. The numbers stand in docs/security.md.
+// What an attack may cost at most. docs/security.md has these numbers.
 const (
 	silentMost  = 16384            // half-open connections kept
 	silentBytes = 2048             // heap for each
-	peerBytes   = 6144             // for each peer that has greeted and not sent a whole message
+	peerBytes   = 6144             // for each peer that has sent a greeting but not a whole message
 	budget      = 16 << 20         // FI_*_UNEXP_BYTES of portStacks
-	slack       = 4 << 20          // of the heap, whatever the attack
+	slack       = 4 << 20          // of the heap, for any attack
 	enterWithin = 15 * time.Second // FI_TCP_CONNECT_TIMEOUT; over rxd FI_OFI_RXD_HANDSHAKE_TIMEOUT is less
 )
 
-// bounds returns what descriptors and heap the attack may take.
+// bounds returns how many descriptors and how much heap the attack may take.
 func (s siege) bounds() (descriptors int, bytes int64) {
 	n := s.most
 	switch {
@@ -317,13 +326,13 @@ func (s siege) bounds() (descriptors int, bytes int64) {
 	case s.kind == "header":
 		return n + 64, int64(n)*peerBytes + slack
 	case s.greets:
-		return 64, 2*budget + slack // messages of few bytes take more than they count for
+		return 64, 2*budget + slack // short messages take more memory than they count for
 	}
 	n = min(n, silentMost)
 	return n + 64, int64(n)*silentBytes + slack
 }
 
-// liveHeap is what the heap holds after a collection, bytes.
+// liveHeap returns the size of the heap after a collection, in bytes.
 func liveHeap() int64 {
 	runtime.GC()
 	s := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}
@@ -331,8 +340,9 @@ func liveHeap() int64 {
 	return int64(s[0].Value.Uint64())
 }
 
-// TestListeningPorts has attackers at the port of an endpoint of each kind. Honest messages arrive, new honest peers get in, and what the process keeps is bounded.
-// The tables of docs/security.md have the figures; GOFABRIC_MANY=1 has as many attackers as they say.
+// TestListeningPorts attacks the port of an endpoint of each kind. Honest messages arrive, new honest peers can
+// connect, and the process keeps only bounded memory. docs/security.md has the results. GOFABRIC_MANY=1 uses all
+// attackers of the tables.
 func TestListeningPorts(t *testing.T) {
 	for _, st := range portStacks(t) {
 		t.Run(st.Name, func(t *testing.T) {
@@ -343,7 +353,7 @@ func TestListeningPorts(t *testing.T) {
 	}
 }
 
-// endure looks at one attack.
+// endure runs one attack and checks its effects.
 func endure(t *testing.T, st conform.Stack, s siege) {
 	conform.NoLeaks(t)
 	b := besiege(t, st)
@@ -357,13 +367,14 @@ func endure(t *testing.T, st conform.Stack, s siege) {
 	in := b.newcomer(t)
 	line := b.end()
 	b.Ping(2)
-	t.Logf("PORTS %-8s %-42s %5d descriptors, %6d KiB, newcomer %v; %s", st.Name, s.name, kept, grown>>10, in.Round(time.Millisecond), line)
+	t.Logf("PORTS %-8s %-42s %5d descriptors, %6d KiB, newcomer %v; %s", st.Name, s.name, kept, grown>>10,
+		in.Round(time.Millisecond), line)
 	most, bytes := s.bounds()
 	if kept > most || grown > bytes {
 		t.Errorf("%d descriptors and %d KiB; bounds are %d and %d", kept, grown>>10, most, bytes>>10)
 	}
 	if in > enterWithin {
-		t.Errorf("a newcomer got in after %v", in)
+		t.Errorf("a new peer was connected after %v", in)
 	}
 	b.Forget()
 	b.attackers.HangUp()

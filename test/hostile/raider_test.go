@@ -2,7 +2,7 @@
 
 package hostile
 
-// A stranger with a socket, who knows both handshakes and follows no other rule.
+// A hostile peer with a socket. It knows both handshakes, and follows no other rule.
 
 import (
 	"math/rand/v2"
@@ -15,22 +15,22 @@ import (
 	"gofabric/util/rxd/wire"
 )
 
-// raider is a stranger's socket.
+// raider is the socket of a hostile peer.
 type raider struct {
 	t     *testing.T
 	c     *castle
 	conn  *net.UDPConn
 	at    netip.AddrPort
 	rng   *rand.Rand
-	index uint32 // of the castle for the raider, as a native peer
-	id    uint64 // of the castle for the raider, as a gofabric peer
+	index uint32 // of the endpoint under attack for the raider, as a native peer
+	id    uint64 // of the endpoint under attack for the raider, as a gofabric peer
 	epoch uint64
 	seq   uint64 // native packets sent in sequence
 	off   uint64 // of the stream
 }
 
-// newRaider opens a stranger's socket; it closes with the test. No two strangers of a castle come from the same port: with the same epoch, the second would be the first,
-// which went away without a word.
+// newRaider opens the socket of a hostile peer. It closes with the test. No two raiders of a castle have the same
+// port: with the same epoch, the second would be taken for the first, which has sent no reset.
 func (c *castle) newRaider(seed uint64) *raider {
 	c.t.Helper()
 	for {
@@ -39,7 +39,7 @@ func (c *castle) newRaider(seed uint64) *raider {
 		c.t.Cleanup(func() { conn.Close() })
 		at := conn.LocalAddr().(*net.UDPAddr).AddrPort()
 		if c.seen[at] {
-			continue // with the port taken until the end
+			continue // keep the port taken until the end
 		}
 		c.seen[at] = true
 		check(c.t, conn.SetReadBuffer(1<<20))
@@ -47,10 +47,10 @@ func (c *castle) newRaider(seed uint64) *raider {
 	}
 }
 
-// send sends a datagram to the castle, which may refuse it as it likes.
+// send sends a datagram to the endpoint under attack, which may refuse it in any way.
 func (r *raider) send(b []byte) { _, _ = r.conn.WriteToUDPAddrPort(b, r.c.addr.IP) }
 
-// receive waits for a datagram that fits.
+// receive waits for a datagram that matches.
 func (r *raider) receive(what string, fits func(b []byte) bool) {
 	r.t.Helper()
 	buf := make([]byte, 1<<16)
@@ -62,10 +62,10 @@ func (r *raider) receive(what string, fits func(b []byte) bool) {
 		}
 		r.c.pumpAll()
 	}
-	r.t.Fatalf("the castle sends no %s: %+v", what, r.c.stats())
+	r.t.Fatalf("the endpoint sends no %s: %+v", what, r.c.stats())
 }
 
-// asNative goes through native's handshake.
+// asNative completes native's handshake.
 func (r *raider) asNative() *raider {
 	r.t.Helper()
 	rts := wire.RTS{RTSAddr: 77, Source: r.at}
@@ -81,18 +81,19 @@ func (r *raider) asNative() *raider {
 	return r
 }
 
-// ext is the raider's block.
+// ext returns the raider's extension block.
 func (r *raider) ext() wire.Ext {
-	return wire.Ext{ConnID: 0xBAD, Epoch: r.epoch, MaxDatagram: 9000, Window: 1 << 20, Nonce: 1 << 32, Features: wire.FeatureAtomics}
+	return wire.Ext{ConnID: 0xBAD, Epoch: r.epoch, MaxDatagram: 9000, Window: 1 << 20,
+		Nonce: 1 << 32, Features: wire.FeatureAtomics}
 }
 
-// rts asks for the extension.
+// rts requests the extension.
 func (r *raider) rts(x wire.Ext) {
 	rts := wire.RTS{RTSAddr: 77, Source: r.at}
 	r.send(x.Append(rts.Append(nil)))
 }
 
-// asGofabric goes through the extension's handshake.
+// asGofabric completes the extension's handshake.
 func (r *raider) asGofabric() *raider {
 	r.t.Helper()
 	x := r.ext()
@@ -115,7 +116,7 @@ func (r *raider) asGofabric() *raider {
 	return r
 }
 
-// x sends an extension datagram with a good checksum.
+// x sends an extension datagram with a correct checksum.
 func (r *raider) x(h wire.XHeader, payload []byte) {
 	if h.Type == 0 {
 		h.Type = wire.XData
@@ -143,7 +144,8 @@ func (r *raider) stream(b []byte) {
 	}
 }
 
-// op encodes the first packet of an operation in sequence. The caller says whether it will be accepted, and then counts it.
+// op encodes the first packet of an operation in sequence. The caller knows whether the peer will accept it, and then
+// counts it.
 func (r *raider) op(o wire.Op, payload []byte) []byte {
 	o.Base.Peer, o.Base.Seq = r.index, r.seq
 	return append(o.Append(nil), payload...)
@@ -161,7 +163,7 @@ func (r *raider) ack(seq uint64, window uint16) []byte {
 	return a.Append(nil)
 }
 
-// noise is random bytes.
+// noise returns random bytes.
 func (r *raider) noise(n int) []byte {
 	b := make([]byte, n)
 	for i := range b {

@@ -1,6 +1,6 @@
 package hostile
 
-// A raw TCP peer that writes what it likes.
+// A TCP peer that writes arbitrary bytes.
 
 import (
 	"encoding/binary"
@@ -21,11 +21,12 @@ func getInfo(node, service string, flags core.InfoFlags, hints *core.Info) ([]*c
 
 var stacks = []conform.Stack{
 	{Name: "msg", Provider: "tcp", EPType: core.EPTypeMsg, GetInfo: getInfo, OpenFabric: gofabric.OpenFabric},
-	{Name: "msg-srx", Provider: "tcp", EPType: core.EPTypeMsg, SharedRx: true, GetInfo: getInfo, OpenFabric: gofabric.OpenFabric},
+	{Name: "msg-srx", Provider: "tcp", EPType: core.EPTypeMsg, SharedRx: true, GetInfo: getInfo,
+		OpenFabric: gofabric.OpenFabric},
 	{Name: "rdm", Provider: "tcp", EPType: core.EPTypeRDM, GetInfo: getInfo, OpenFabric: gofabric.OpenFabric},
 }
 
-// open opens an honest pair with everything the stack has.
+// open opens an honest pair with all capabilities of the stack.
 func open(t *testing.T, st conform.Stack) *conform.Pair {
 	caps := core.CapRMA
 	if st.Offers(t, core.CapTagged) {
@@ -45,19 +46,19 @@ func dial(t *testing.T, p *conform.Pair) *raw {
 	t.Helper()
 	c, err := net.DialTimeout("tcp", p.B.Addr.IP.String(), conform.Deadline)
 	if err != nil {
-		t.Fatalf("the listener is out of reach: %v", err)
+		t.Fatalf("cannot connect to the listener: %v", err)
 	}
 	t.Cleanup(func() { c.Close() })
 	return &raw{t, c.(*net.TCPConn)}
 }
 
-// send writes what the other side may refuse to read.
+// send writes bytes. The other side may refuse to read them.
 func (r *raw) send(b []byte) {
 	_ = r.c.SetWriteDeadline(time.Now().Add(conform.Deadline))
 	_, _ = r.c.Write(b)
 }
 
-// closed waits until the other side has closed the stream; what it sends until then is dropped.
+// closed waits until the other side has closed the stream. It discards what the other side sends until then.
 func (r *raw) closed(p *conform.Pair) bool {
 	end := time.Now().Add(conform.Deadline)
 	buf := make([]byte, 4096)
@@ -98,7 +99,8 @@ func (r *raw) answer(p *conform.Pair) wire.CM {
 	return wire.CM{}
 }
 
-// connect goes through an honest handshake; what comes after is up to the test. The returned function closes the endpoint that a MSG listener opened.
+// connect completes an honest handshake. The test decides what follows. The returned function closes the endpoint that
+// a MSG listener opened.
 func connect(t *testing.T, p *conform.Pair) (*raw, func()) {
 	t.Helper()
 	r := dial(t, p)
@@ -113,7 +115,8 @@ func connect(t *testing.T, p *conform.Pair) (*raw, func()) {
 	return r, r.accepted(p, 0)
 }
 
-// accepted asks a MSG listener for a connection, as a peer with these features, and gets it. The returned function closes the endpoint there.
+// accepted connects to a MSG listener as a peer with these features. The returned function closes the endpoint at the
+// listener's side.
 func (r *raw) accepted(p *conform.Pair, features uint32) func() {
 	t := r.t
 	t.Helper()
@@ -139,7 +142,7 @@ func (r *raw) accepted(p *conform.Pair, features uint32) func() {
 	}
 }
 
-// base is the 16-byte header of a data message, with any values.
+// base returns the 16-byte header of a data message with the given values.
 func base(version, op byte, flags uint16, opData, iovCnt, hdrLen byte, size uint64) []byte {
 	b := []byte{version, op, 0, 0, opData, iovCnt, hdrLen, 0}
 	binary.LittleEndian.PutUint16(b[2:], flags)

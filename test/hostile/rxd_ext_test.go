@@ -2,7 +2,8 @@
 
 package hostile
 
-// Bad extension datagrams of a peer that went through the handshake: checksum and connection id are right, the rest is not.
+// Malformed extension datagrams of a peer that has completed the handshake. Checksum and connection id are right,
+// other fields are not.
 
 import (
 	"math"
@@ -19,7 +20,7 @@ type (
 	span    = rxdwire.Range
 )
 
-// tell sends a good tagged message in the stream and sees it received.
+// tell sends a valid tagged message in the stream and waits until it is received.
 func (r *raider) tell(tag uint64) {
 	r.t.Helper()
 	buf := make([]byte, 100)
@@ -29,11 +30,12 @@ func (r *raider) tell(tag uint64) {
 	h := wire.Header{Op: wire.OpTag, Tag: tag}
 	h.SetPayload(100)
 	r.stream(append(h.Append(nil, wire.Little), conform.Pattern(100, 6)...))
-	r.c.until(func() string { return "a stranger's good message is not received" }, func() bool { return r.c.done[ctx] > had })
-	conform.CheckPattern(r.t, "stranger's message", buf, 100, 6)
+	r.c.until(func() string { return "a hostile peer's valid message is not received" },
+		func() bool { return r.c.done[ctx] > had })
+	conform.CheckPattern(r.t, "hostile peer's message", buf, 100, 6)
 }
 
-// badX are things that a gofabric peer would not send.
+// badX are datagrams that no gofabric peer would send.
 var badX = []struct {
 	name string
 	do   func(r *raider)
@@ -52,21 +54,23 @@ var badX = []struct {
 		r.x(h, nil)
 	}},
 	{"SACK blocks that are empty, inverted, too many", func(r *raider) {
-		r.x(xheader{Type: rxdwire.XAck, NSACK: 2, SACK: [rxdwire.MaxSACK]span{{Start: 5, End: 5}, {Start: 9, End: 3}}}, nil)
+		r.x(xheader{Type: rxdwire.XAck, NSACK: 2,
+			SACK: [rxdwire.MaxSACK]span{{Start: 5, End: 5}, {Start: 9, End: 3}}}, nil)
 		for _, n := range []byte{0, 17, 255} {
-			b := seal(xheader{Type: rxdwire.XAck, ConnID: r.id, NSACK: 1, SACK: [rxdwire.MaxSACK]span{{Start: 5, End: 9}}}, nil)
+			b := seal(xheader{Type: rxdwire.XAck, ConnID: r.id, NSACK: 1,
+				SACK: [rxdwire.MaxSACK]span{{Start: 5, End: 9}}}, nil)
 			b[44] = n
 			clear(b[4:8])
 			rxdwire.PutChecksum(b)
 			r.send(b)
 		}
 	}},
-	{"offsets at the end of the world", func(r *raider) {
+	{"offsets at the end of the number range", func(r *raider) {
 		for _, o := range []uint64{math.MaxUint64, math.MaxUint64 - 100, 1 << 63, r.off + 1<<20, r.off + 1<<20 - 1} {
 			r.x(xheader{Offset: o, Window: 1}, r.noise(1000))
 		}
 	}},
-	{"types that are none", func(r *raider) {
+	{"unknown types", func(r *raider) {
 		for _, typ := range []rxdwire.XType{5, 6, 127, 255} {
 			r.x(xheader{Type: typ, Offset: r.off}, r.noise(10))
 		}
@@ -76,9 +80,10 @@ var badX = []struct {
 			r.x(xheader{Type: rxdwire.XAck, Offset: r.off, Window: i % 3 * math.MaxUint32 / 2, Time: i << 25}, nil)
 		}
 	}},
-	{"times of another world", func(r *raider) {
+	{"impossible timestamps", func(r *raider) {
 		for i := range uint32(200) {
-			r.x(xheader{Type: rxdwire.XProbe, Offset: r.off, Time: r.rng.Uint32(), Echo: r.rng.Uint32(), AckDelay: uint16(i * 331)}, nil)
+			r.x(xheader{Type: rxdwire.XProbe, Offset: r.off, Time: r.rng.Uint32(),
+				Echo: r.rng.Uint32(), AckDelay: uint16(i * 331)}, nil)
 		}
 	}},
 	{"flags of all kinds", func(r *raider) {
@@ -88,7 +93,7 @@ var badX = []struct {
 			}
 		}
 	}},
-	{"islands of a byte", func(r *raider) {
+	{"single bytes with holes between them", func(r *raider) {
 		for i := range uint64(4000) {
 			r.x(xheader{Offset: r.off + 7 + i*241}, []byte{1})
 			if i%100 == 0 {
@@ -96,7 +101,7 @@ var badX = []struct {
 			}
 		}
 	}},
-	{"islands in every order, overlapping", func(r *raider) {
+	{"random blocks, overlapping and with holes", func(r *raider) {
 		for i := range 2000 {
 			r.x(xheader{Offset: r.off + 1 + r.rng.Uint64N(1<<20)}, r.noise(1+r.rng.IntN(1400)))
 			if i%100 == 0 {
@@ -104,7 +109,8 @@ var badX = []struct {
 			}
 		}
 	}},
-	{"an end before the beginning", func(r *raider) { r.x(xheader{Flags: rxdwire.FlagXFin, Offset: 3}, nil) }},
+	{"an end before the start of the stream",
+		func(r *raider) { r.x(xheader{Flags: rxdwire.FlagXFin, Offset: 3}, nil) }},
 	{"an end far away", func(r *raider) { r.x(xheader{Flags: rxdwire.FlagXFin, Offset: math.MaxUint64}, nil) }},
 	{"reset", func(r *raider) { r.x(xheader{Type: rxdwire.XReset}, nil) }},
 	{"another handshake", func(r *raider) {
@@ -116,7 +122,7 @@ var badX = []struct {
 		x.Epoch++
 		r.rts(x)
 	}},
-	{"handshakes with nothing in them", func(r *raider) {
+	{"handshakes with empty fields", func(r *raider) {
 		for i := range 4 {
 			x := r.ext()
 			switch i {
@@ -134,29 +140,32 @@ var badX = []struct {
 	}},
 }
 
-// badStreams are bytes in the stream that are no transfers, or name what the peer may not access.
+// badStreams are bytes in the stream that are not transfers, or that name memory which the peer may not access.
 func badStreams() map[string][]byte {
 	const gib4 = 4 << 30
 	return map[string][]byte{
-		"version 2":                       base(2, opMsg, 0, 0, 0, 16, 24),
-		"noise":                           conform.Pattern(5000, 3),
-		"operation 255":                   base(3, 255, 0, 0, 0, 16, 24),
-		"header of 255 bytes":             append(base(3, opMsg, 0, 0, 0, 255, 300), make([]byte, 300)...),
-		"size 0":                          base(3, opMsg, 0, 0, 0, 16, 0),
-		"size of all ones":                base(3, opMsg, 0, 0, 0, 16, math.MaxUint64),
-		"2^60 bytes, 5000 of them":        append(words(base(3, opTag, 0, 0, 0, 24, 1<<60), 5), make([]byte, 5000)...),
-		"4 GiB write to a forged key":     words(base(3, opWrite, 0, 0, 1, 40, gib4+40), 0, gib4, 12345),
-		"write to a read-only region":     append(words(base(3, opWrite, 0, 0, 1, 40, 48), 0, 8, memKey), make([]byte, 8)...),
-		"write with 5 segments":           words(base(3, opWrite, 0, 0, 5, 136, 136), make([]uint64, 15)...),
-		"read of a forged key":            words(base(3, opReadReq, 0, 0, 1, 40, 40), 0, 8, 54321),
-		"read of 2^40 bytes":              words(base(3, opReadReq, 0, 0, 1, 40, 40), 0, 1<<40, memKey),
-		"read that wraps around":          words(base(3, opReadReq, 0, 0, 1, 40, 40), math.MaxUint64-3, 8, memKey),
-		"answer to no read":               append(base(3, opReadRsp, 0, 0, 0, 16, 24), make([]byte, 8)...),
-		"acknowledgement of nothing":      base(3, opMsg, 0, ack, 0, 16, 16),
-		"clear to send of nothing":        base(3, opCTS, 0, 7, 0, 16, 16),
-		"data of no rendezvous":           append(base(3, opData, 0, 7, 0, 16, 24), make([]byte, 8)...),
-		"atomic on a read-only region":    append(words(base(3, 8, 10<<8, 7, 1, 40, 48), 0, 8, memKey), make([]byte, 8)...),
-		"atomic that is none":             append(words(base(3, 9, 0xff<<8, 0xff, 1, 40, 48), 0, 8, memKey), make([]byte, 8)...),
+		"version 2":                   base(2, opMsg, 0, 0, 0, 16, 24),
+		"noise":                       conform.Pattern(5000, 3),
+		"operation 255":               base(3, 255, 0, 0, 0, 16, 24),
+		"header of 255 bytes":         append(base(3, opMsg, 0, 0, 0, 255, 300), make([]byte, 300)...),
+		"size 0":                      base(3, opMsg, 0, 0, 0, 16, 0),
+		"size of all ones":            base(3, opMsg, 0, 0, 0, 16, math.MaxUint64),
+		"2^60 bytes, 5000 of them":    append(words(base(3, opTag, 0, 0, 0, 24, 1<<60), 5), make([]byte, 5000)...),
+		"4 GiB write to a forged key": words(base(3, opWrite, 0, 0, 1, 40, gib4+40), 0, gib4, 12345),
+		"write to a read-only region": append(words(base(3, opWrite, 0, 0, 1, 40, 48), 0, 8, memKey),
+			make([]byte, 8)...),
+		"write with 5 segments":      words(base(3, opWrite, 0, 0, 5, 136, 136), make([]uint64, 15)...),
+		"read of a forged key":       words(base(3, opReadReq, 0, 0, 1, 40, 40), 0, 8, 54321),
+		"read of 2^40 bytes":         words(base(3, opReadReq, 0, 0, 1, 40, 40), 0, 1<<40, memKey),
+		"read that wraps around":     words(base(3, opReadReq, 0, 0, 1, 40, 40), math.MaxUint64-3, 8, memKey),
+		"answer to no read":          append(base(3, opReadRsp, 0, 0, 0, 16, 24), make([]byte, 8)...),
+		"acknowledgement of nothing": base(3, opMsg, 0, ack, 0, 16, 16),
+		"clear to send of nothing":   base(3, opCTS, 0, 7, 0, 16, 16),
+		"data of no rendezvous":      append(base(3, opData, 0, 7, 0, 16, 24), make([]byte, 8)...),
+		"atomic on a read-only region": append(words(base(3, 8, 10<<8, 7, 1, 40, 48), 0, 8, memKey),
+			make([]byte, 8)...),
+		"atomic that is none": append(words(base(3, 9, 0xff<<8, 0xff, 1, 40, 48), 0, 8, memKey),
+			make([]byte, 8)...),
 		"fetching atomic of a forged key": append(words(base(3, 9, 0, 7, 1, 40, 48), 0, 8, 999), make([]byte, 8)...),
 	}
 }
@@ -165,7 +174,7 @@ func TestRXDExtension(t *testing.T) {
 	c := openCastle(t)
 	before := heap()
 	for _, k := range badX {
-		for _, busy := range []bool{false, true} { // the castle sends to the stranger, too
+		for _, busy := range []bool{false, true} { // the endpoint under attack sends to the hostile peer, too
 			r := c.newRaider(20).asGofabric()
 			r.tell(1 << 21)
 			const ctx = 6
@@ -179,9 +188,10 @@ func TestRXDExtension(t *testing.T) {
 			if c.serve(); t.Failed() {
 				t.Fatal(k.name)
 			}
-			r.x(xheader{Type: rxdwire.XReset}, nil) // before the socket goes
+			r.x(xheader{Type: rxdwire.XReset}, nil) // before the socket closes
 			if busy {
-				c.until(func() string { return k.name + ": the send to a bad peer never ends" }, func() bool { return c.done[ctx]+len(c.lost) > had })
+				c.until(func() string { return k.name + ": the send to a bad peer never completes" },
+					func() bool { return c.done[ctx]+len(c.lost) > had })
 			}
 			r.conn.Close()
 		}
@@ -214,7 +224,8 @@ func TestRXDStream(t *testing.T) {
 	c.serve()
 }
 
-// TestRXDHoarders have many peers make islands in all of their windows: what all together may take is bounded, and honest peers have room.
+// TestRXDHoarders has many peers leave holes in all of their windows. The memory for all of them is bounded, and
+// honest peers have room.
 func TestRXDHoarders(t *testing.T) {
 	c := openCastle(t)
 	before := heap()

@@ -2,7 +2,8 @@
 
 package hostile
 
-// Floods of requests from forged addresses: a million against the engine, where no socket is in the way, and twenty thousand over loopback.
+// Floods of requests from forged addresses: a million to the engine without sockets, and twenty thousand over
+// loopback.
 
 import (
 	"bytes"
@@ -21,7 +22,7 @@ import (
 	xwire "gofabric/internal/xnet/wire"
 )
 
-// lab is engines in one goroutine, with a clock of their own and a network that loses nothing.
+// lab runs engines in one goroutine, with a simulated clock and a network that loses nothing.
 type lab struct {
 	t     *testing.T
 	rng   *rand.Rand
@@ -36,7 +37,7 @@ type flying struct {
 	b        []byte
 }
 
-// guest is an endpoint of the lab: all that the engine asks for.
+// guest is an endpoint of the lab. It has all that the engine needs.
 type guest struct {
 	l        *lab
 	at       netip.AddrPort
@@ -51,8 +52,10 @@ type guest struct {
 func (l *lab) add(at string, extensions bool) *guest {
 	g := &guest{l: l, at: netip.MustParseAddrPort(at)}
 	g.rx = xengine.NewRxContext(&g.pool, g)
-	conn := &xengine.Config{Frugal: true, StageMax: 1024, StageLimit: 1 << 20, TxDepth: 1024, RendezvousOver: 1 << 62, InternalMax: 1024}
-	g.e = engine.New(&engine.Config{Epoch: l.rng.Uint64(), Secret: [2]uint64{l.rng.Uint64(), l.rng.Uint64()}, Rand: l.rng.Uint64, Conn: conn, Extensions: extensions},
+	conn := &xengine.Config{Frugal: true, StageMax: 1024, StageLimit: 1 << 20, TxDepth: 1024,
+		RendezvousOver: 1 << 62, InternalMax: 1024}
+	g.e = engine.New(&engine.Config{Epoch: l.rng.Uint64(), Secret: [2]uint64{l.rng.Uint64(), l.rng.Uint64()},
+		Rand: l.rng.Uint64, Conn: conn, Extensions: extensions},
 		&g.pool, g.rx, g, g)
 	g.out.Head = make([]byte, 0, engine.HeadMax)
 	l.nodes[g.at] = g
@@ -77,7 +80,7 @@ func (g *guest) Verify(_, _, _ uint64, _ bool) ([]byte, xengine.Region, xengine.
 	return nil, nil, xwire.RefusedKey
 }
 
-// flush takes what the guest transmits; what goes to nobody is gone.
+// flush delivers what the guest transmits. Datagrams to unknown addresses are lost.
 func (g *guest) flush() {
 	for g.e.Poll(g.l.now, &g.out) {
 		if g.l.nodes[g.out.To] != nil {
@@ -87,7 +90,7 @@ func (g *guest) flush() {
 	}
 }
 
-// run lets 20 microseconds pass until done, at most so many times.
+// run advances the clock by 20 microseconds until done returns true, at most times times.
 func (l *lab) run(times int, done func() bool) bool {
 	for range times {
 		if done() {
@@ -110,7 +113,7 @@ func (l *lab) run(times int, done func() bool) bool {
 	return done()
 }
 
-// message sends one from g to another and has it arrive.
+// message sends a message from g to another guest and waits until it arrives.
 func (g *guest) message(to *guest) {
 	g.l.t.Helper()
 	op := to.rx.NewOp()
@@ -127,9 +130,11 @@ func (g *guest) message(to *guest) {
 	}
 }
 
-// flood is the next request of a flood: from anybody, and now and then in the name of somebody who is served.
+// flood returns the next request of a flood: from a random address, and at times from the address of a guest that is
+// served.
 func (l *lab) flood(i int, ext bool, buf []byte, served ...*guest) (netip.AddrPort, []byte) {
-	from := netip.AddrPortFrom(netip.AddrFrom4([4]byte{10, byte(i >> 16), byte(i >> 8), byte(i)}), uint16(1+l.rng.IntN(65535)))
+	from := netip.AddrPortFrom(netip.AddrFrom4([4]byte{10, byte(i >> 16), byte(i >> 8), byte(i)}),
+		uint16(1+l.rng.IntN(65535)))
 	if i%1000 == 999 {
 		from = served[i/1000%len(served)].at
 	}
@@ -138,11 +143,12 @@ func (l *lab) flood(i int, ext bool, buf []byte, served ...*guest) (netip.AddrPo
 	if !ext {
 		return from, buf
 	}
-	x := wire.Ext{ConnID: l.rng.Uint64() | 1, Epoch: l.rng.Uint64(), MaxDatagram: 9000, Window: 1 << 20, Nonce: l.rng.Uint64(), Cookie: l.rng.Uint64() * uint64(i&1)}
+	x := wire.Ext{ConnID: l.rng.Uint64() | 1, Epoch: l.rng.Uint64(), MaxDatagram: 9000, Window: 1 << 20,
+		Nonce: l.rng.Uint64(), Cookie: l.rng.Uint64() * uint64(i&1)}
 	return from, x.Append(buf)
 }
 
-// TestRXDMillion floods an engine with requests of a million strangers, with and without the extension.
+// TestRXDMillion floods an engine with requests from a million addresses, with and without the extension.
 func TestRXDMillion(t *testing.T) {
 	l := &lab{t: t, rng: rand.New(rand.NewPCG(1, 2)), now: 1e9, nodes: map[netip.AddrPort]*guest{}}
 	c, a, n := l.add("192.0.2.1:1", true), l.add("192.0.2.2:2", true), l.add("192.0.2.3:3", false)
@@ -167,8 +173,9 @@ func TestRXDMillion(t *testing.T) {
 			if i%10_000 == 0 {
 				serve()
 			}
-			if i == 500_000 { // somebody new in the middle of it
-				late, old := l.add([]string{"192.0.2.4:4", "192.0.2.6:6"}[round], true), l.add([]string{"192.0.2.5:5", "192.0.2.7:7"}[round], false)
+			if i == 500_000 { // a new guest in the middle of the flood
+				late, old := l.add([]string{"192.0.2.4:4", "192.0.2.6:6"}[round], true),
+					l.add([]string{"192.0.2.5:5", "192.0.2.7:7"}[round], false)
 				late.message(c)
 				old.message(c)
 				c.message(late)
@@ -208,7 +215,7 @@ func TestRXDRequests(t *testing.T) {
 	conn, err := net.ListenUDP("udp4", &net.UDPAddr{})
 	check(t, err)
 	t.Cleanup(func() { conn.Close() })
-	check(t, conn.SetReadBuffer(4096)) // nobody reads the answers
+	check(t, conn.SetReadBuffer(4096)) // the test does not read the answers
 	port := conn.LocalAddr().(*net.UDPAddr).AddrPort().Port()
 	rng := rand.New(rand.NewPCG(3, 4))
 	before, began := heap(), c.stats()
@@ -219,7 +226,8 @@ func TestRXDRequests(t *testing.T) {
 			r := wire.RTS{RTSAddr: uint64(i + 1), Source: netip.AddrPortFrom(from, port)}
 			b := r.Append(nil)
 			if ext {
-				x := wire.Ext{ConnID: rng.Uint64() | 1, Epoch: rng.Uint64(), MaxDatagram: 9000, Window: 1 << 20, Nonce: rng.Uint64(), Cookie: rng.Uint64() * uint64(i&1)}
+				x := wire.Ext{ConnID: rng.Uint64() | 1, Epoch: rng.Uint64(), MaxDatagram: 9000, Window: 1 << 20,
+					Nonce: rng.Uint64(), Cookie: rng.Uint64() * uint64(i&1)}
 				b = x.Append(b)
 			}
 			forge(t, conn, b, from, c.addr.IP)
@@ -239,6 +247,7 @@ func TestRXDRequests(t *testing.T) {
 	if after := heap(); after > before+4<<20 {
 		t.Errorf("heap grew from %d to %d KiB", before>>10, after>>10)
 	}
-	t.Logf("%d challenges, %d bad cookies, %d evicted, %d answers lost, %d overflows", s.Challenges, s.BadCookies, s.Evicted, s.AnswersLost, s.Port.Overflows)
+	t.Logf("%d challenges, %d bad cookies, %d evicted, %d answers lost, %d overflows", s.Challenges, s.BadCookies,
+		s.Evicted, s.AnswersLost, s.Port.Overflows)
 	conform.CheckPattern(t, "registered memory", c.mem, secret, 8)
 }

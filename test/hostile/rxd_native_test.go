@@ -2,7 +2,7 @@
 
 package hostile
 
-// Bad packets of native's format, of strangers and of peers that went through the handshake.
+// Malformed packets of native's format, from unknown sources and from peers that have completed the handshake.
 
 import (
 	"math"
@@ -14,7 +14,7 @@ import (
 	"gofabric/util/rxd/wire"
 )
 
-// good are packets of every kind that follow the rules.
+// good returns valid packets of every kind.
 func (r *raider) good() map[string][]byte {
 	iov := func(o wire.Op, n int) wire.Op {
 		o.NRMA = n
@@ -52,11 +52,13 @@ func (r *raider) good() map[string][]byte {
 		"rts, block":        r.ext().Append(rts.Append(nil)),
 		"cts":               cts.Append(nil),
 		"cts, block":        r.ext().Append(cts.Append(nil)),
-		"extension":         seal(wire.XHeader{Type: wire.XData, ConnID: 5, NSACK: 3, SACK: [wire.MaxSACK]wire.Range{{Start: 1, End: 2}, {Start: 3, End: 4}, {Start: 5, End: 6}}}, r.noise(64)),
+		"extension": seal(wire.XHeader{Type: wire.XData, ConnID: 5, NSACK: 3,
+			SACK: [wire.MaxSACK]wire.Range{{Start: 1, End: 2}, {Start: 3, End: 4}, {Start: 5, End: 6}}}, r.noise(64)),
 	}
 }
 
-// TestRXDStranger sends every packet without a handshake, whole, cut short at every length, and with forged indices and numbers; and noise.
+// TestRXDStranger sends every packet without a handshake: whole, truncated at every length, and with forged indices
+// and numbers. It also sends noise.
 func TestRXDStranger(t *testing.T) {
 	c := openCastle(t)
 	r := c.newRaider(1)
@@ -82,7 +84,8 @@ func TestRXDStranger(t *testing.T) {
 	}
 	for typ := range 256 {
 		for _, peer := range []uint32{0, 1, 2, 77, math.MaxUint32, r.rng.Uint32()} {
-			b := wire.Base{Type: wire.Type(typ), Flags: wire.Flags(r.rng.Uint32()), Peer: peer, Seq: r.rng.Uint64() >> r.rng.IntN(64)}.Append(nil)
+			b := wire.Base{Type: wire.Type(typ), Flags: wire.Flags(r.rng.Uint32()), Peer: peer,
+				Seq: r.rng.Uint64() >> r.rng.IntN(64)}.Append(nil)
 			r.send(append(b, r.noise(r.rng.IntN(200))...))
 		}
 		if typ%16 == 0 {
@@ -98,14 +101,15 @@ func TestRXDStranger(t *testing.T) {
 	c.serve()
 	s := c.stats()
 	if s.Peers != 2 || s.Malformed < 1000 || s.Unknown < 500 {
-		t.Errorf("%d peers, %d malformed, %d unknown: want the 2 honest ones, and drops counted", s.Peers, s.Malformed, s.Unknown)
+		t.Errorf("%d peers, %d malformed, %d unknown: want the 2 honest ones, and drops counted", s.Peers,
+			s.Malformed, s.Unknown)
 	}
 	if after := heap(); after > before+4<<20 {
 		t.Errorf("heap grew from %d to %d KiB", before>>10, after>>10)
 	}
 }
 
-// badOps are operations of a peer that went through the handshake, which say what cannot be.
+// badOps are invalid operations of a peer that has completed the handshake.
 func badOps(r *raider) map[string][][]byte {
 	op := func(t wire.Type, f wire.Flags, sar wire.SAR, payload int, iov ...wire.RMAIov) []byte {
 		o := wire.Op{Base: wire.Base{Type: t, Flags: f}, SAR: sar, NRMA: len(iov)}
@@ -113,7 +117,8 @@ func badOps(r *raider) map[string][][]byte {
 		return r.op(o, r.noise(payload))
 	}
 	atomic := func(t wire.Type, datatype, what uint32, size uint64, payload int, iov ...wire.RMAIov) []byte {
-		o := wire.Op{Base: wire.Base{Type: t}, SAR: wire.SAR{Size: size, NumSegs: 1}, NRMA: len(iov), AtomDatatype: datatype, AtomOp: what}
+		o := wire.Op{Base: wire.Base{Type: t}, SAR: wire.SAR{Size: size, NumSegs: 1}, NRMA: len(iov),
+			AtomDatatype: datatype, AtomOp: what}
 		copy(o.RMA[:], iov)
 		return r.op(o, r.noise(payload))
 	}
@@ -123,63 +128,88 @@ func badOps(r *raider) map[string][][]byte {
 	const most = math.MaxUint64
 	u64 := uint32(atomics.Uint64)
 	return map[string][][]byte{
-		"size of all ones":                {op(wire.TypeMsg, 0, wire.SAR{Size: most, NumSegs: 2}, 100)},
-		"size and packets of all ones":    {op(wire.TypeTagged, wire.FlagTag, wire.SAR{Size: most, NumSegs: most}, 100)},
-		"no packets":                      {op(wire.TypeMsg, 0, wire.SAR{Size: 100}, 100)},
-		"more packets than bytes":         {op(wire.TypeMsg, 0, wire.SAR{Size: 110, NumSegs: 12}, 100)},
-		"more payload than size":          {op(wire.TypeMsg, 0, wire.SAR{Size: 10, NumSegs: 1}, 100)},
-		"4 EiB in two packets":            {op(wire.TypeTagged, wire.FlagTag, wire.SAR{Size: 1 << 62, NumSegs: 2}, 100), r.data(wire.TypeData, r.seq+1, 0, 0, r.noise(1440))},
-		"4 EiB":                           {op(wire.TypeTagged, wire.FlagTag, wire.SAR{Size: 1 << 62, NumSegs: 1 << 61}, 100), r.data(wire.TypeData, r.seq+1, 0, 0, r.noise(1440))},
-		"64 GiB, then another operation":  {op(wire.TypeMsg, 0, wire.SAR{Size: 1 << 36, NumSegs: 1 << 28}, 1400), op(wire.TypeMsg, wire.FlagInline, wire.SAR{}, 10)},
-		"data of another segment":         {op(wire.TypeMsg, 0, wire.SAR{Size: 5000, NumSegs: 4}, 1400), r.data(wire.TypeData, r.seq+1, 7, 0, r.noise(1440))},
-		"data beyond the end":             {op(wire.TypeMsg, 0, wire.SAR{Size: 1500, NumSegs: 2}, 1400), r.data(wire.TypeData, r.seq+1, 0, 0, r.noise(1440))},
-		"data that is empty":              {op(wire.TypeMsg, 0, wire.SAR{Size: 1500, NumSegs: 2}, 1400), r.data(wire.TypeData, r.seq+1, 0, 0, nil)},
-		"an answer in place of data":      {op(wire.TypeMsg, 0, wire.SAR{Size: 1500, NumSegs: 2}, 1400), r.data(wire.TypeDataRead, r.seq+1, 0, 0, r.noise(100))},
-		"data of no operation":            {r.data(wire.TypeData, r.seq, 0, 0, r.noise(1440))},
-		"an answer to no read":            {r.data(wire.TypeDataRead, r.seq, 0, 0, r.noise(1440)), r.data(wire.TypeDataRead, r.seq, most, math.MaxUint32, nil)},
-		"acknowledgement of nothing":      {r.ack(1, 128), r.ack(1<<63, 128), r.ack(most, 0)},
-		"window 0":                        {r.ack(0, 0), r.ack(0, 0), r.ack(0, 0), r.ack(0, 0)},
-		"window 65535":                    {r.ack(0, 65535)},
-		"numbers from the future":         {r.data(wire.TypeData, most, 0, 0, nil), r.data(wire.TypeData, 1<<40, 0, 0, nil), r.data(wire.TypeMsg, 500, 0, 0, nil)},
-		"tag without tagged":              {op(wire.TypeMsg, wire.FlagTag|wire.FlagInline, wire.SAR{}, 100)},
-		"tagged without tag":              {op(wire.TypeTagged, wire.FlagInline, wire.SAR{}, 100)},
-		"write, forged key":               {op(wire.TypeWrite, wire.FlagInline, wire.SAR{}, 8, forged)},
-		"write, read-only region":         {op(wire.TypeWrite, wire.FlagInline, wire.SAR{}, 8, key)},
-		"write, 16 GiB":                   {op(wire.TypeWrite, 0, wire.SAR{Size: 1 << 34, NumSegs: 1 << 25}, 1000, wire.RMAIov{Len: 1 << 34, Key: memKey})},
-		"write, no segments":              {op(wire.TypeWrite, 0, wire.SAR{Size: 8, NumSegs: 1}, 8)},
-		"write, 5 segments":               {iovCount(op(wire.TypeWrite, 0, wire.SAR{Size: 8, NumSegs: 1}, 200, key), 5)},
-		"write, 255 segments":             {iovCount(op(wire.TypeWrite, 0, wire.SAR{Size: 8, NumSegs: 1}, 200, key), 255)},
-		"write, segments do not add up":   {op(wire.TypeWrite, 0, wire.SAR{Size: 9, NumSegs: 1}, 9, key)},
-		"write, lengths beyond 2^64":      {op(wire.TypeWrite, 0, wire.SAR{Size: 8, NumSegs: 1}, 8, wire.RMAIov{Len: most - 7, Key: memKey}, wire.RMAIov{Len: 16, Key: memKey})},
-		"read, forged key":                {op(wire.TypeReadReq, 0, wire.SAR{Size: 8, NumSegs: 1}, 0, forged)},
-		"read, beyond the end":            {op(wire.TypeReadReq, 0, wire.SAR{Size: 8, NumSegs: 1}, 0, wire.RMAIov{Addr: secret - 4, Len: 8, Key: memKey})},
-		"read that wraps around":          {op(wire.TypeReadReq, 0, wire.SAR{Size: 8, NumSegs: 1}, 0, wire.RMAIov{Addr: most - 3, Len: 8, Key: memKey})},
-		"read, 1 TiB":                     {op(wire.TypeReadReq, 0, wire.SAR{Size: 1 << 40, NumSegs: 1 << 30}, 0, wire.RMAIov{Len: 1 << 40, Key: memKey})},
-		"read of nothing":                 {op(wire.TypeReadReq, 0, wire.SAR{}, 0, wire.RMAIov{Key: memKey})},
-		"read, no segments":               {op(wire.TypeReadReq, 0, wire.SAR{}, 0)},
-		"read, 5 segments":                {iovCount(op(wire.TypeReadReq, 0, wire.SAR{Size: 8, NumSegs: 1}, 0, key), 5)},
-		"atomic, forged key":              {atomic(wire.TypeAtomic, u64, uint32(atomics.Sum), 8, 8, forged)},
-		"atomic, read-only region":        {atomic(wire.TypeAtomic, u64, uint32(atomics.Sum), 8, 8, key)},
-		"atomic, unknown datatype":        {atomic(wire.TypeAtomic, 99, uint32(atomics.Sum), 8, 8, key), atomic(wire.TypeAtomic, math.MaxUint32, 0, 8, 8, key)},
-		"atomic, unknown operation":       {atomic(wire.TypeAtomicFetch, u64, 99, 8, 8, key), atomic(wire.TypeAtomicFetch, u64, math.MaxUint32, 8, 8, key)},
-		"atomic, operand missing":         {atomic(wire.TypeAtomicCompare, u64, uint32(atomics.CSwap), 8, 8, key)},
-		"atomic, half an element":         {atomic(wire.TypeAtomicFetch, u64, uint32(atomics.Read), 8, 0, wire.RMAIov{Len: 7, Key: memKey})},
-		"atomic, beyond the end":          {atomic(wire.TypeAtomicFetch, u64, uint32(atomics.Read), 8, 0, wire.RMAIov{Addr: secret - 4, Len: 8, Key: memKey})},
-		"atomic, 1 TiB":                   {atomic(wire.TypeAtomicFetch, u64, uint32(atomics.Read), 1<<40, 0, wire.RMAIov{Len: 1 << 40, Key: memKey})},
-		"atomic, no segments":             {atomic(wire.TypeAtomicFetch, u64, uint32(atomics.Read), 0, 0)},
-		"answers that nobody asked for":   {append(wire.Base{Type: wire.TypeCTS}.Append(nil), r.noise(16)...), append(wire.Base{Type: wire.TypeCTS}.Append(nil), r.noise(100)...)},
-		"a handshake in the middle":       {(&wire.RTS{RTSAddr: 78, Source: r.at}).Append(nil), (&wire.RTS{RTSAddr: 0, Source: r.at}).Append(nil)},
+		"size of all ones": {op(wire.TypeMsg, 0, wire.SAR{Size: most, NumSegs: 2}, 100)},
+		"size and packets of all ones": {op(wire.TypeTagged, wire.FlagTag,
+			wire.SAR{Size: most, NumSegs: most}, 100)},
+		"no packets":              {op(wire.TypeMsg, 0, wire.SAR{Size: 100}, 100)},
+		"more packets than bytes": {op(wire.TypeMsg, 0, wire.SAR{Size: 110, NumSegs: 12}, 100)},
+		"more payload than size":  {op(wire.TypeMsg, 0, wire.SAR{Size: 10, NumSegs: 1}, 100)},
+		"4 EiB in two packets": {op(wire.TypeTagged, wire.FlagTag, wire.SAR{Size: 1 << 62, NumSegs: 2},
+			100), r.data(wire.TypeData, r.seq+1, 0, 0, r.noise(1440))},
+		"4 EiB": {op(wire.TypeTagged, wire.FlagTag,
+			wire.SAR{Size: 1 << 62, NumSegs: 1 << 61}, 100), r.data(wire.TypeData, r.seq+1, 0, 0, r.noise(1440))},
+		"64 GiB, then another operation": {op(wire.TypeMsg, 0, wire.SAR{Size: 1 << 36, NumSegs: 1 << 28}, 1400),
+			op(wire.TypeMsg, wire.FlagInline, wire.SAR{}, 10)},
+		"data of another segment": {op(wire.TypeMsg, 0, wire.SAR{Size: 5000, NumSegs: 4}, 1400),
+			r.data(wire.TypeData, r.seq+1, 7, 0, r.noise(1440))},
+		"data beyond the end": {op(wire.TypeMsg, 0, wire.SAR{Size: 1500, NumSegs: 2}, 1400),
+			r.data(wire.TypeData, r.seq+1, 0, 0, r.noise(1440))},
+		"data that is empty": {op(wire.TypeMsg, 0, wire.SAR{Size: 1500, NumSegs: 2}, 1400),
+			r.data(wire.TypeData, r.seq+1, 0, 0, nil)},
+		"an answer in place of data": {op(wire.TypeMsg, 0, wire.SAR{Size: 1500, NumSegs: 2}, 1400),
+			r.data(wire.TypeDataRead, r.seq+1, 0, 0, r.noise(100))},
+		"data of no operation": {r.data(wire.TypeData, r.seq, 0, 0, r.noise(1440))},
+		"an answer to no read": {r.data(wire.TypeDataRead, r.seq, 0, 0, r.noise(1440)),
+			r.data(wire.TypeDataRead, r.seq, most, math.MaxUint32, nil)},
+		"acknowledgement of nothing": {r.ack(1, 128), r.ack(1<<63, 128), r.ack(most, 0)},
+		"window 0":                   {r.ack(0, 0), r.ack(0, 0), r.ack(0, 0), r.ack(0, 0)},
+		"window 65535":               {r.ack(0, 65535)},
+		"sequence numbers from the future": {r.data(wire.TypeData, most, 0, 0, nil),
+			r.data(wire.TypeData, 1<<40, 0, 0, nil), r.data(wire.TypeMsg, 500, 0, 0, nil)},
+		"tag without tagged":      {op(wire.TypeMsg, wire.FlagTag|wire.FlagInline, wire.SAR{}, 100)},
+		"tagged without tag":      {op(wire.TypeTagged, wire.FlagInline, wire.SAR{}, 100)},
+		"write, forged key":       {op(wire.TypeWrite, wire.FlagInline, wire.SAR{}, 8, forged)},
+		"write, read-only region": {op(wire.TypeWrite, wire.FlagInline, wire.SAR{}, 8, key)},
+		"write, 16 GiB": {op(wire.TypeWrite, 0, wire.SAR{Size: 1 << 34, NumSegs: 1 << 25}, 1000,
+			wire.RMAIov{Len: 1 << 34, Key: memKey})},
+		"write, no segments": {op(wire.TypeWrite, 0, wire.SAR{Size: 8, NumSegs: 1}, 8)},
+		"write, 5 segments": {iovCount(op(wire.TypeWrite, 0, wire.SAR{Size: 8, NumSegs: 1}, 200, key),
+			5)},
+		"write, 255 segments": {iovCount(op(wire.TypeWrite, 0, wire.SAR{Size: 8, NumSegs: 1}, 200, key),
+			255)},
+		"write, segments do not add up": {op(wire.TypeWrite, 0, wire.SAR{Size: 9, NumSegs: 1}, 9, key)},
+		"write, lengths beyond 2^64": {op(wire.TypeWrite, 0, wire.SAR{Size: 8, NumSegs: 1}, 8,
+			wire.RMAIov{Len: most - 7, Key: memKey}, wire.RMAIov{Len: 16, Key: memKey})},
+		"read, forged key": {op(wire.TypeReadReq, 0, wire.SAR{Size: 8, NumSegs: 1}, 0, forged)},
+		"read, beyond the end": {op(wire.TypeReadReq, 0, wire.SAR{Size: 8, NumSegs: 1}, 0,
+			wire.RMAIov{Addr: secret - 4, Len: 8, Key: memKey})},
+		"read that wraps around": {op(wire.TypeReadReq, 0, wire.SAR{Size: 8, NumSegs: 1}, 0,
+			wire.RMAIov{Addr: most - 3, Len: 8, Key: memKey})},
+		"read, 1 TiB": {op(wire.TypeReadReq, 0, wire.SAR{Size: 1 << 40, NumSegs: 1 << 30}, 0,
+			wire.RMAIov{Len: 1 << 40, Key: memKey})},
+		"read of nothing":   {op(wire.TypeReadReq, 0, wire.SAR{}, 0, wire.RMAIov{Key: memKey})},
+		"read, no segments": {op(wire.TypeReadReq, 0, wire.SAR{}, 0)},
+		"read, 5 segments": {iovCount(op(wire.TypeReadReq, 0, wire.SAR{Size: 8, NumSegs: 1}, 0, key),
+			5)},
+		"atomic, forged key":       {atomic(wire.TypeAtomic, u64, uint32(atomics.Sum), 8, 8, forged)},
+		"atomic, read-only region": {atomic(wire.TypeAtomic, u64, uint32(atomics.Sum), 8, 8, key)},
+		"atomic, unknown datatype": {atomic(wire.TypeAtomic, 99, uint32(atomics.Sum), 8, 8, key),
+			atomic(wire.TypeAtomic, math.MaxUint32, 0, 8, 8, key)},
+		"atomic, unknown operation": {atomic(wire.TypeAtomicFetch, u64, 99, 8, 8, key),
+			atomic(wire.TypeAtomicFetch, u64, math.MaxUint32, 8, 8, key)},
+		"atomic, operand missing": {atomic(wire.TypeAtomicCompare, u64, uint32(atomics.CSwap), 8, 8, key)},
+		"atomic, half an element": {atomic(wire.TypeAtomicFetch, u64, uint32(atomics.Read), 8, 0,
+			wire.RMAIov{Len: 7, Key: memKey})},
+		"atomic, beyond the end": {atomic(wire.TypeAtomicFetch, u64, uint32(atomics.Read), 8, 0,
+			wire.RMAIov{Addr: secret - 4, Len: 8, Key: memKey})},
+		"atomic, 1 TiB": {atomic(wire.TypeAtomicFetch, u64, uint32(atomics.Read), 1<<40, 0,
+			wire.RMAIov{Len: 1 << 40, Key: memKey})},
+		"atomic, no segments": {atomic(wire.TypeAtomicFetch, u64, uint32(atomics.Read), 0, 0)},
+		"unsolicited answers": {append(wire.Base{Type: wire.TypeCTS}.Append(nil), r.noise(16)...),
+			append(wire.Base{Type: wire.TypeCTS}.Append(nil), r.noise(100)...)},
+		"a handshake in the middle": {(&wire.RTS{RTSAddr: 78, Source: r.at}).Append(nil),
+			(&wire.RTS{RTSAddr: 0, Source: r.at}).Append(nil)},
 		"a handshake of another protocol": {r.ext().Append((&wire.RTS{RTSAddr: 78, Source: r.at}).Append(nil))},
 	}
 }
 
-// TestRXDNativePeer sends bad packets in sequence, from a peer whose handshake was good.
+// TestRXDNativePeer sends malformed packets in sequence, from a peer that has completed the handshake.
 func TestRXDNativePeer(t *testing.T) {
 	c := openCastle(t)
 	before := heap()
 	names := badOps(c.newRaider(0))
 	for name := range names {
-		for _, first := range []bool{false, true} { // with and without a good message before
+		for _, first := range []bool{false, true} { // with and without a valid message first
 			r := c.newRaider(2).asNative()
 			if first {
 				r.speak(1 << 20)
@@ -206,7 +236,7 @@ func TestRXDNativePeer(t *testing.T) {
 	}
 }
 
-// speak sends a good tagged message and sees it received.
+// speak sends a valid tagged message and waits until it is received.
 func (r *raider) speak(tag uint64) {
 	r.t.Helper()
 	buf := make([]byte, 100)
@@ -216,11 +246,12 @@ func (r *raider) speak(tag uint64) {
 	o := wire.Op{Base: wire.Base{Type: wire.TypeTagged, Flags: wire.FlagTag | wire.FlagInline}, Tag: tag}
 	r.send(r.op(o, conform.Pattern(100, 5)))
 	r.seq++
-	r.c.until(func() string { return "a stranger's good message is not received" }, func() bool { return r.c.done[ctx] > had })
-	conform.CheckPattern(r.t, "stranger's message", buf, 100, 5)
+	r.c.until(func() string { return "a hostile peer's valid message is not received" },
+		func() bool { return r.c.done[ctx] > had })
+	conform.CheckPattern(r.t, "hostile peer's message", buf, 100, 5)
 }
 
-// TestRXDNativeTruncated cuts packets of a peer at every length.
+// TestRXDNativeTruncated truncates packets of a peer at every length.
 func TestRXDNativeTruncated(t *testing.T) {
 	c := openCastle(t)
 	for name := range c.newRaider(0).good() {
@@ -238,7 +269,7 @@ func TestRXDNativeTruncated(t *testing.T) {
 	}
 }
 
-// TestRXDNativeAcks has a peer acknowledge what it gets as it likes: it harms itself only.
+// TestRXDNativeAcks has a peer send random acknowledgements. It harms only itself.
 func TestRXDNativeAcks(t *testing.T) {
 	c := openCastle(t)
 	for i, f := range []func(r *raider){
@@ -271,7 +302,8 @@ func TestRXDNativeAcks(t *testing.T) {
 		f(r)
 		c.serve()
 		r.conn.Close()
-		// Completed or failed, but not for ever on its way.
-		c.until(func() string { return "the send to a bad peer never ends" }, func() bool { return c.done[ctx]+len(c.lost) > had })
+		// The operation has completed or failed.
+		c.until(func() string { return "the send to a bad peer never completes" },
+			func() bool { return c.done[ctx]+len(c.lost) > had })
 	}
 }

@@ -2,7 +2,7 @@
 
 package hostile
 
-// Somebody on the path, who sees every datagram of honest peers, and repeats, forges and damages them.
+// An attacker on the path, which sees every datagram of honest peers, and repeats, forges and damages them.
 
 import (
 	"net"
@@ -15,10 +15,10 @@ import (
 	"gofabric/util/rxd/wire"
 )
 
-// relay stands between a peer and the castle: to each it is the other.
+// relay forwards datagrams between a peer and the endpoint under attack. Each of them takes the relay for the other.
 type relay struct {
 	t          *testing.T
-	inside     *net.UDPConn // towards the castle; it has the peer's port, which an RTS must name
+	inside     *net.UDPConn // towards the endpoint under attack; it has the peer's port, which an RTS must name
 	outside    *net.UDPConn // towards the peer
 	castle     netip.AddrPort
 	peer       netip.AddrPort
@@ -45,7 +45,7 @@ func (c *castle) newRelay(peer *keep) *relay {
 	return r
 }
 
-// forward carries what has come, and keeps copies.
+// forward forwards what has arrived, and keeps copies.
 func (r *relay) forward() {
 	buf := make([]byte, 1<<16)
 	carry := func(from, out *net.UDPConn, to netip.AddrPort, log *[][]byte) {
@@ -66,7 +66,8 @@ func (r *relay) forward() {
 	carry(r.inside, r.outside, r.peer, &r.toPeer)
 }
 
-// TestRXDRelay repeats captured datagrams in and out of order, from the right address and from wrong ones, and damages copies, while the peers go on.
+// TestRXDRelay repeats captured datagrams in and out of order, from the right address and from wrong ones, and sends
+// damaged copies. The peers continue.
 func TestRXDRelay(t *testing.T) {
 	for i, name := range []string{"gofabric", "native"} {
 		t.Run(name, func(t *testing.T) {
@@ -85,24 +86,26 @@ func TestRXDRelay(t *testing.T) {
 				c.serve()
 			}
 			if r.forwarding < 20 || k.stats().Peers != 1 {
-				t.Fatalf("the relay has carried %d datagrams", r.forwarding)
+				t.Fatalf("the relay has forwarded only %d datagrams", r.forwarding)
 			}
 			before := c.stats()
 			r.replay(c)
 			r.damage(c)
 			r.elsewhere(c)
 			after := c.stats()
-			if i == 0 && (after.BadChecksum-before.BadChecksum < 20 || after.Unknown-before.Unknown < uint64(len(r.toCastle))-10) {
-				t.Errorf("%d bad checksums, %d of nobody: want drops counted", after.BadChecksum-before.BadChecksum, after.Unknown-before.Unknown)
+			if i == 0 && (after.BadChecksum-before.BadChecksum < 20 ||
+				after.Unknown-before.Unknown < uint64(len(r.toCastle))-10) {
+				t.Errorf("%d bad checksums, %d unknown: want drops counted",
+					after.BadChecksum-before.BadChecksum, after.Unknown-before.Unknown)
 			}
 			if after.Restarts != before.Restarts {
-				t.Errorf("%d restarts were believed", after.Restarts-before.Restarts)
+				t.Errorf("%d restarts were accepted", after.Restarts-before.Restarts)
 			}
 		})
 	}
 }
 
-// replay repeats everything, both ways.
+// replay repeats everything, in both directions.
 func (r *relay) replay(c *castle) {
 	for _, order := range []int{1, -1} {
 		for i := range max(len(r.toCastle), len(r.toPeer)) {
@@ -122,7 +125,8 @@ func (r *relay) replay(c *castle) {
 	}
 }
 
-// damage sends copies of which one bit is wrong. Native's format has no protection against that: only what carries a checksum is damaged.
+// damage sends copies with one wrong bit. Native's format has no protection against that, so only datagrams with a
+// checksum are damaged.
 func (r *relay) damage(c *castle) {
 	for i, b := range r.toCastle {
 		if b[0] != wire.XMagic || len(b) < wire.XHeaderLen {
@@ -140,7 +144,7 @@ func (r *relay) damage(c *castle) {
 	c.serve()
 }
 
-// elsewhere sends copies from an address that is not the peer's.
+// elsewhere sends copies from another address than the peer's.
 func (r *relay) elsewhere(c *castle) {
 	e := c.newRaider(9)
 	for i, b := range r.toCastle {
@@ -152,7 +156,7 @@ func (r *relay) elsewhere(c *castle) {
 	c.serve()
 }
 
-// TestRXDOffPath knows everything about a connection but its id, or its address.
+// TestRXDOffPath attacks a connection with all its values except the connection id, or except the address.
 func TestRXDOffPath(t *testing.T) {
 	c := openCastle(t)
 	r := c.newRaider(3).asGofabric()
@@ -169,7 +173,7 @@ func TestRXDOffPath(t *testing.T) {
 	}
 	r.id = good
 	c.serve()
-	r.tell(1 << 22) // the connection is as it was
+	r.tell(1 << 22) // the connection is unchanged
 	if s := c.stats(); s.Unknown < 130 || s.Restarts > 0 {
 		t.Errorf("%+v", s)
 	}

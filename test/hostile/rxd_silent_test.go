@@ -2,7 +2,7 @@
 
 package hostile
 
-// Peers that acknowledge what they owe an answer to, or begin a message, and are never heard of again.
+// Peers that acknowledge a request but never answer it, or begin a message and never finish it.
 
 import (
 	"testing"
@@ -14,7 +14,8 @@ import (
 	rxdwire "gofabric/util/rxd/wire"
 )
 
-// silences are ways to leave somebody waiting. Each posts an operation with the context and lets the raider do its part.
+// silences are ways to leave an operation waiting. Each posts an operation with the context and lets the raider do its
+// part.
 var silences = []struct {
 	name   string
 	native bool
@@ -25,7 +26,8 @@ var silences = []struct {
 		r.acknowledge()
 	}},
 	{"gofabric, write to be delivered", false, func(r *raider, fi core.FIAddr, ctx core.OpContext) {
-		m := &core.RMAArgs{IOV: [][]byte{make([]byte, 1000)}, Addr: fi, RMAIOV: []core.RMAIov{{Len: 1000, Key: 1}}, Ctx: ctx}
+		m := &core.RMAArgs{IOV: [][]byte{make([]byte, 1000)}, Addr: fi,
+			RMAIOV: []core.RMAIov{{Len: 1000, Key: 1}}, Ctx: ctx}
 		check(r.t, r.c.ep.WriteMsg(m, core.OpDeliveryComplete|core.OpCompletion))
 		r.acknowledge()
 	}},
@@ -57,13 +59,14 @@ var silences = []struct {
 	}},
 	{"native, half a message", true, func(r *raider, _ core.FIAddr, ctx core.OpContext) {
 		check(r.t, r.c.ep.TRecv(make([]byte, 5000), 0, core.AddrUnspec, 99, 0, ctx))
-		o := rxdwire.Op{Base: rxdwire.Base{Type: rxdwire.TypeTagged, Flags: rxdwire.FlagTag}, Tag: 99, SAR: rxdwire.SAR{Size: 5000, NumSegs: 4}}
+		o := rxdwire.Op{Base: rxdwire.Base{Type: rxdwire.TypeTagged, Flags: rxdwire.FlagTag}, Tag: 99,
+			SAR: rxdwire.SAR{Size: 5000, NumSegs: 4}}
 		r.send(r.op(o, make([]byte, 1400)))
 		r.send(r.data(rxdwire.TypeData, r.seq+1, 0, 0, make([]byte, 1440)))
 	}},
 }
 
-// acknowledge takes what the castle sends in the stream, and answers nothing else.
+// acknowledge acknowledges what arrives in the stream, and sends nothing else.
 func (r *raider) acknowledge() {
 	r.t.Helper()
 	r.receive("stream", func(b []byte) bool {
@@ -77,7 +80,8 @@ func (r *raider) acknowledge() {
 	})
 }
 
-// TestRXDSilence: every wait ends. The operations fail when the peer was silent for the peer time-out (3 s here).
+// TestRXDSilence checks that every wait ends. The operations fail when the peer was silent for the peer time-out (3 s
+// here).
 func TestRXDSilence(t *testing.T) {
 	c := openCastle(t)
 	const first = core.OpContext(1000)
@@ -122,6 +126,6 @@ func TestRXDSilence(t *testing.T) {
 		}
 	}
 	if early := time.Since(posted); early < 2*time.Second {
-		t.Errorf("all operations ended after %v already", early)
+		t.Errorf("all operations ended already after %v", early)
 	}
 }

@@ -2,8 +2,8 @@
 
 package hostile
 
-// A reliable-datagram endpoint under siege: while strangers send it datagrams, it serves an honest gofabric peer and an honest peer that speaks native's
-// format only.
+// A reliable-datagram endpoint under attack. While hostile peers send it datagrams, it serves an honest gofabric peer
+// and an honest peer that uses only native's format.
 
 import (
 	"errors"
@@ -21,22 +21,23 @@ import (
 	"gofabric/util/rxd"
 )
 
-// tower begins the tags of honest messages: no stranger's message matches.
+// tower is the prefix of the tags of honest messages. No hostile message matches them.
 const tower = uint64(0x7077) << 48
 
-// Contexts of honest operations; others belong to strangers.
+// Contexts of honest operations. Other contexts belong to hostile peers.
 const (
 	ctxReceived core.OpContext = 1<<32 + iota
 	ctxSent
 )
 
-// ownNet begins the loopback addresses of this process: what other processes still send to ports that this one is given does not arrive here.
+// ownNet returns the prefix of this process' loopback addresses. Datagrams that other processes still send to ports
+// that this process gets do not arrive here.
 func ownNet() string {
 	pid := os.Getpid()
 	return fmt.Sprintf("127.%d.%d.", 128|pid>>8&127, pid&255)
 }
 
-// keep is an endpoint and what it stands on.
+// keep is an endpoint with its objects.
 type keep struct {
 	t      *testing.T
 	name   string
@@ -49,10 +50,11 @@ type keep struct {
 	addr   core.Addr
 	es     []core.CQEntry
 	done   map[core.OpContext]int
-	lost   []core.CQErrEntry // of strangers
+	lost   []core.CQErrEntry // of hostile peers
 }
 
-// openKeep opens an endpoint of udp;ofi_rxd with parameters of its own at an address. It is closed when the test ends.
+// openKeep opens an endpoint of udp;ofi_rxd at an address, with parameters of its own. It is closed when the test
+// ends.
 func openKeep(t *testing.T, name, node string, params map[string]string) *keep {
 	t.Helper()
 	store, err := core.NewParams(func(name string) (string, bool) { v, ok := params[name]; return v, ok }, "")
@@ -66,7 +68,8 @@ func openKeep(t *testing.T, name, node string, params map[string]string) *keep {
 	check(t, err)
 	reg := core.NewRegistry(r, f, u)
 	h := core.NewHints()
-	h.Caps, h.Fabric.ProvName, h.EP.Type = core.CapMsg|core.CapTagged|core.CapRMA|core.CapAtomic, "udp;ofi_rxd", core.EPTypeRDM
+	h.Caps, h.Fabric.ProvName, h.EP.Type = core.CapMsg|core.CapTagged|core.CapRMA|core.CapAtomic, "udp;ofi_rxd",
+		core.EPTypeRDM
 	list, _, err := core.GetInfo(reg, machine, store, core.Query{Node: node, Flags: core.InfoSource, Hints: h})
 	check(t, err)
 	k := &keep{t: t, name: name, info: list[0], es: make([]core.CQEntry, 64), done: map[core.OpContext]int{}}
@@ -109,7 +112,7 @@ func (k *keep) insert(a core.Addr) core.FIAddr {
 	return fi[0]
 }
 
-// pump makes a pass and counts what has completed.
+// pump makes a pass and counts completions.
 func (k *keep) pump() {
 	k.t.Helper()
 	n, err := k.cq.Read(k.es)
@@ -130,36 +133,37 @@ func (k *keep) pump() {
 	}
 }
 
-// stats are the endpoint's counts.
+// stats returns the endpoint's counts.
 func (k *keep) stats() rxd.Stats {
 	s, ok := rxd.StatsOf(k.ep.Driver())
 	if !ok {
-		k.t.Fatal("no endpoint of rxd")
+		k.t.Fatal("the endpoint is not one of rxd")
 	}
 	return s
 }
 
-// castle is the besieged endpoint with those that it serves.
+// castle is the endpoint under attack with the honest peers that it serves.
 type castle struct {
 	*keep
 	honest []*keep
-	there  []core.FIAddr // the castle, as they know it
-	back   []core.FIAddr // they, as the castle knows them
+	there  []core.FIAddr // the castle's address in the peers' vectors
+	back   []core.FIAddr // the peers' addresses in the castle's vector
 	turn   uint64
 	// between, if not nil, is called between passes.
 	between func()
-	mem     []byte // that strangers are after
+	mem     []byte // registered, and a target of hostile peers
 	mr      *core.MemoryRegion
-	seen    map[netip.AddrPort]bool // where strangers came from
+	seen    map[netip.AddrPort]bool // source addresses of hostile peers
 }
 
-// memKey is a key that strangers may guess, for tests of bounds; they may not write there.
+// memKey is a key that hostile peers may guess, for tests of bounds. They may not write there.
 const memKey = 77
 
-var swift = map[string]string{"FI_OFI_RXD_PEER_TIMEOUT": "3000", "FI_OFI_RXD_HANDSHAKE_TIMEOUT": "3000", "FI_OFI_RXD_LINGER": "0",
+var swift = map[string]string{"FI_OFI_RXD_PEER_TIMEOUT": "3000",
+	"FI_OFI_RXD_HANDSHAKE_TIMEOUT": "3000", "FI_OFI_RXD_LINGER": "0",
 	"FI_OFI_RXD_UNEXP_BYTES": "4194304"}
 
-// with is a copy of m with more.
+// with returns a copy of m with more pairs.
 func with(m map[string]string, more ...string) map[string]string {
 	c := map[string]string{}
 	for k, v := range m {
@@ -171,12 +175,13 @@ func with(m map[string]string, more ...string) map[string]string {
 	return c
 }
 
-// openCastle opens a castle and lets it serve once.
+// openCastle opens a castle and serves each honest peer once.
 func openCastle(t *testing.T) *castle {
 	t.Helper()
 	conform.NoLeaks(t)
 	own := ownNet()
-	c := &castle{keep: openKeep(t, "castle", own+"1", swift), mem: conform.Pattern(secret, 8), seen: map[netip.AddrPort]bool{}}
+	c := &castle{keep: openKeep(t, "castle", own+"1", swift),
+		mem: conform.Pattern(secret, 8), seen: map[netip.AddrPort]bool{}}
 	for i, m := range []map[string]string{swift, with(swift, "FI_OFI_RXD_EXTENSIONS", "0")} {
 		k := openKeep(t, []string{"gofabric peer", "native peer"}[i], fmt.Sprintf("%s%d", own, 2+i), m)
 		c.honest = append(c.honest, k)
@@ -196,7 +201,7 @@ func openCastle(t *testing.T) *castle {
 	return c
 }
 
-// pumpAll makes a pass for everybody.
+// pumpAll makes a pass for each endpoint.
 func (c *castle) pumpAll() {
 	c.keep.pump()
 	for _, k := range c.honest {
@@ -207,7 +212,7 @@ func (c *castle) pumpAll() {
 	}
 }
 
-// serve has each honest peer send a message and get it back.
+// serve has each honest peer send a message and receive it back.
 func (c *castle) serve() {
 	c.t.Helper()
 	c.turn++
@@ -217,7 +222,7 @@ func (c *castle) serve() {
 	}
 }
 
-// trip is a round trip of n bytes with an honest peer.
+// trip makes a round trip of n bytes with an honest peer.
 func (c *castle) trip(i, n int) {
 	c.t.Helper()
 	k, tag := c.honest[i], tower|c.turn
@@ -237,7 +242,8 @@ func (c *castle) trip(i, n int) {
 	post(k, "receive", func() error { return k.ep.TRecv(dst, 0, core.AddrUnspec, tag, 0, ctxReceived) })
 	post(k, "send", func() error { return k.ep.TSend(src, 0, c.there[i], tag, ctxSent) })
 	where := func() string {
-		return fmt.Sprintf("%s, %d bytes: castle received %d sent %d, peer received %d sent %d\ncastle %+v\npeer %+v", k.name, n, c.done[ctxReceived]-began[0],
+		return fmt.Sprintf("%s, %d bytes: castle received %d sent %d, peer received %d sent %d\ncastle %+v\npeer %+v",
+			k.name, n, c.done[ctxReceived]-began[0],
 			c.done[ctxSent]-began[1], k.done[ctxReceived]-began[2], k.done[ctxSent]-began[3], c.stats(), k.stats())
 	}
 	c.until(where, func() bool { return c.done[ctxReceived] > began[0] && k.done[ctxSent] > began[3] })

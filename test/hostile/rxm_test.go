@@ -1,6 +1,7 @@
 package hostile
 
-// A stranger that speaks native rxm over tcp: packets of every kind in the wrong state, and answers to what nobody asked or to what was asked, but wrong.
+// A hostile peer that uses native rxm over tcp. It sends packets of every kind in the wrong state, unsolicited
+// answers, and wrong answers.
 
 import (
 	"math/rand/v2"
@@ -13,7 +14,7 @@ import (
 	rxm "gofabric/util/rxm/wire"
 )
 
-// frame puts a packet into the transfer that tcp makes of it.
+// frame puts a packet into a tcp transfer, as rxm does.
 func frame(pkt []byte) []byte {
 	h := wire.Header{Op: wire.OpMsg}
 	h.SetPayload(uint64(len(pkt)))
@@ -24,7 +25,8 @@ func frame(pkt []byte) []byte {
 func nativePeer(t *testing.T, p *conform.Pair, port uint16) *raw {
 	t.Helper()
 	r := dial(t, p)
-	c := rxm.Connect{Port: port, FlowCtrl: rxm.FlowCtrlOff, EagerLimit: rxm.BufferSize, RxSize: 128, Conn: rxm.ConnID(rand.Uint32(), 0)}
+	c := rxm.Connect{Port: port, FlowCtrl: rxm.FlowCtrlOff, EagerLimit: rxm.BufferSize, RxSize: 128,
+		Conn: rxm.ConnID(rand.Uint32(), 0)}
 	r.send(wire.AppendCM(nil, wire.CMConnReq, c.Append(nil)))
 	if cm := r.answer(p); cm.Type != wire.CMConnResp {
 		t.Fatalf("handshake answered with %v", cm.Type)
@@ -32,14 +34,17 @@ func nativePeer(t *testing.T, p *conform.Pair, port uint16) *raw {
 	return r
 }
 
-// packet is one of some kind.
+// packet returns a packet of a random kind.
 func (f *forger) packet() []byte {
-	p := rxm.Packet{Type: rxm.Type(f.pick(0, 1, 1, 2, 2, 3, 4, 4, 5, 6, 7, 7, 8)), Op: rxm.Op(f.pick(0, 1)), Part: rxm.Part(1 + f.IntN(3)), SegNo: uint32(f.pick(0, 1, 2)), Tag: 5,
-		MsgID: f.pick(1<<32, 1<<32|1, 1<<32|2, 2<<32, 7), Credits: f.pick(1, 1<<63), Datatype: uint8(f.pick(4, 7, 9)), AtomOp: uint8(f.pick(0, 2, 8, 12)), N: uint8(1 + f.IntN(rxm.RangesMax)), Status: int32(f.pick(0, 0, 13))}
+	p := rxm.Packet{Type: rxm.Type(f.pick(0, 1, 1, 2, 2, 3, 4, 4, 5, 6, 7, 7, 8)), Op: rxm.Op(f.pick(0, 1)),
+		Part: rxm.Part(1 + f.IntN(3)), SegNo: uint32(f.pick(0, 1, 2)), Tag: 5,
+		MsgID: f.pick(1<<32, 1<<32|1, 1<<32|2, 2<<32, 7), Credits: f.pick(1, 1<<63), Datatype: uint8(f.pick(4, 7, 9)),
+		AtomOp: uint8(f.pick(0, 2, 8, 12)), N: uint8(1 + f.IntN(rxm.RangesMax)), Status: int32(f.pick(0, 0, 13))}
 	n := int(f.pick(0, 8, 64, 1000) & 0x3fff)
 	p.Size, p.SegSize, p.Result = uint64(n), uint16(n), uint32(n)
 	for i := range p.Ranges[:p.N] {
-		p.Ranges[i] = rxm.Range{Addr: f.base + f.pick(0, 8), Len: f.pick(0, 1, uint64(n), 1<<20), Key: f.pick(f.key, f.key, 99)}
+		p.Ranges[i] = rxm.Range{Addr: f.base + f.pick(0, 8),
+			Len: f.pick(0, 1, uint64(n), 1<<20), Key: f.pick(f.key, f.key, 99)}
 	}
 	switch p.Type {
 	case rxm.TypeSegment:
@@ -65,7 +70,8 @@ func (f *forger) packet() []byte {
 	return frame(b)
 }
 
-// TestNativePackets lets strangers send packets of every kind while the castle has messages, reads and atomic operations under way to them.
+// TestNativePackets has hostile peers send packets of every kind while the endpoint has messages, reads and atomic
+// operations to them pending.
 func TestNativePackets(t *testing.T) {
 	rounds := 150
 	if testing.Short() {
@@ -129,7 +135,7 @@ func TestNativePackets(t *testing.T) {
 			}
 			for i, b := range room {
 				if (i < secret || i >= 2*secret) && b != 0xee {
-					t.Fatalf("byte %d beside the region was written", i)
+					t.Fatalf("byte %d outside of the region was written", i)
 				}
 			}
 			if after := heap(); after > before+64<<20 {
@@ -143,7 +149,7 @@ func TestNativePackets(t *testing.T) {
 	}
 }
 
-// TestNativeHandshake sends private data that no rxm endpoint sends.
+// TestNativeHandshake sends private data that no rxm endpoint would send.
 func TestNativeHandshake(t *testing.T) {
 	conform.NoLeaks(t)
 	p := open(t, rxmStack(t, nil))
@@ -166,10 +172,12 @@ func TestNativeHandshake(t *testing.T) {
 		"no eager limit":   {spoil(func(c *rxm.Connect) { c.EagerLimit = 0 }), wire.CMReject},
 		"wild eager limit": {spoil(func(c *rxm.Connect) { c.EagerLimit = 1<<32 - 1 }), wire.CMReject},
 		"index":            {spoil(func(c *rxm.Connect) { c.Index = 3 }), wire.CMReject},
-		"wild receives":    {spoil(func(c *rxm.Connect) { c.RxSize, c.Port, c.Conn = 1<<32-1, 8, 2<<32 }), wire.CMConnResp},
-		"flow control":     {spoil(func(c *rxm.Connect) { c.FlowCtrl, c.Port, c.Conn = rxm.FlowCtrlOn, 9, 3<<32 }), wire.CMConnResp},
-		"port 0":           {spoil(func(c *rxm.Connect) { c.Port, c.Conn = 0, 4<<32 }), wire.CMConnResp},
-		"long":             {append(good.Append(nil), make([]byte, 200)...), 0},
+		"wild receives": {spoil(func(c *rxm.Connect) { c.RxSize, c.Port, c.Conn = 1<<32-1, 8, 2<<32 }),
+			wire.CMConnResp},
+		"flow control": {spoil(func(c *rxm.Connect) { c.FlowCtrl, c.Port, c.Conn = rxm.FlowCtrlOn, 9, 3<<32 }),
+			wire.CMConnResp},
+		"port 0": {spoil(func(c *rxm.Connect) { c.Port, c.Conn = 0, 4<<32 }), wire.CMConnResp},
+		"long":   {append(good.Append(nil), make([]byte, 200)...), 0},
 	} {
 		r := dial(t, p)
 		r.send(wire.AppendCM(nil, wire.CMConnReq, c.data))
@@ -180,7 +188,7 @@ func TestNativeHandshake(t *testing.T) {
 		i++
 		p.Ping(i)
 	}
-	for n := range uint64(50) { // connects that never finish
+	for n := range uint64(50) { // handshakes that are never completed
 		r := dial(t, p)
 		r.send(wire.AppendCM(nil, wire.CMConnReq, good.Append(nil))[:n])
 		p.Ping(100 + n)
@@ -188,7 +196,7 @@ func TestNativeHandshake(t *testing.T) {
 	p.Forget()
 }
 
-// TestNativeHoard: a peer whose messages find no room does not keep others' from being received.
+// TestNativeHoard checks that a peer whose messages find no room does not keep those of others from being received.
 func TestNativeHoard(t *testing.T) {
 	conform.NoLeaks(t)
 	p := open(t, rxmStack(t, map[string]string{"FI_OFI_RXM_UNEXP_BYTES": "65536"}))

@@ -1,6 +1,6 @@
 package hostile
 
-// Bad input on an established connection.
+// Malformed input on an established connection.
 
 import (
 	"runtime"
@@ -14,7 +14,8 @@ import (
 const (
 	opMsg, opTag, opReadReq, opReadRsp, opWrite, opRTS, opCTS, opData = 0, 1, 2, 3, 4, 5, 6, 7
 	ack                                                               = 2
-	secret                                                            = 4096 // bytes of the region that the forger is after
+	// secret is the length of the region that the forger attacks, in bytes.
+	secret = 4096
 )
 
 func TestStream(t *testing.T) {
@@ -35,18 +36,23 @@ func TestStream(t *testing.T) {
 		{"size 0", base(3, opMsg, 0, 0, 0, 16, 0), true},
 		{"size of all ones", base(3, opMsg, 0, 0, 0, 16, ^uint64(0)), true},
 		{"half a header", base(3, opMsg, 0, 0, 0, 16, 24)[:9], false},
-		{"4 GiB tagged message, 100 bytes of it", append(words(base(3, opTag, 0, 0, 0, 24, gib4+24), 5), make([]byte, 100)...), false},
-		{"2^60 bytes tagged message, 100 bytes of it", append(words(base(3, opTag, 0, 0, 0, 24, 1<<60), 5), make([]byte, 100)...), false},
+		{"4 GiB tagged message, 100 bytes of it",
+			append(words(base(3, opTag, 0, 0, 0, 24, gib4+24), 5), make([]byte, 100)...), false},
+		{"2^60 bytes tagged message, 100 bytes of it",
+			append(words(base(3, opTag, 0, 0, 0, 24, 1<<60), 5), make([]byte, 100)...), false},
 		{"4 GiB write to a forged key", words(base(3, opWrite, 0, 0, 1, 40, gib4+40), 0, gib4, 12345), true},
-		{"write to a forged key", append(words(base(3, opWrite, 0, 0, 1, 40, 48), 0, 8, 12345), make([]byte, 8)...), true},
+		{"write to a forged key", append(words(base(3, opWrite, 0, 0, 1, 40, 48), 0, 8, 12345), make([]byte, 8)...),
+			true},
 		{"write with 0 segments", append(base(3, opWrite, 0, 0, 0, 16, 24), make([]byte, 8)...), true},
 		{"write with 5 segments", words(base(3, opWrite, 0, 0, 5, 136, 136), make([]uint64, 15)...), true},
 		{"write with 255 segments", words(base(3, opWrite, 0, 0, 255, 40, 48), 0, 8, 101), true},
-		{"write whose segments are shorter than its data", append(words(base(3, opWrite, 0, 0, 1, 40, 140), 0, 8, 101), make([]byte, 100)...), true},
+		{"write whose segments are shorter than its data",
+			append(words(base(3, opWrite, 0, 0, 1, 40, 140), 0, 8, 101), make([]byte, 100)...), true},
 		{"read of a forged key", words(base(3, opReadReq, 0, 0, 1, 40, 40), 0, 8, 54321), true},
 		{"read of 2^40 bytes", words(base(3, opReadReq, 0, 0, 1, 40, 40), 0, 1<<40, 101), true},
 		{"read that wraps around", words(base(3, opReadReq, 0, 0, 1, 40, 40), ^uint64(0)-3, 8, 101), true},
-		{"read whose lengths add up beyond 2^64", words(base(3, opReadReq, 0, 0, 2, 64, 64), 0, ^uint64(0), 101, 0, ^uint64(0), 101), true},
+		{"read whose lengths add up beyond 2^64",
+			words(base(3, opReadReq, 0, 0, 2, 64, 64), 0, ^uint64(0), 101, 0, ^uint64(0), 101), true},
 		{"read with 5 segments", words(base(3, opReadReq, 0, 0, 5, 136, 136), make([]uint64, 15)...), true},
 		{"answer to no read", append(base(3, opReadRsp, 0, 0, 0, 16, 24), make([]byte, 8)...), true},
 		{"acknowledgement of nothing", base(3, opMsg, 0, ack, 0, 16, 16), true},
@@ -98,7 +104,8 @@ func heap() uint64 {
 	return m.HeapAlloc
 }
 
-// TestReplay replays a good write with a key that has been closed, and with the key of another region of lesser rights.
+// TestReplay repeats a valid write with the key of a closed region, and with the key of another region that has fewer
+// rights.
 func TestReplay(t *testing.T) {
 	for _, st := range stacks {
 		t.Run(st.Name, func(t *testing.T) {
@@ -108,17 +115,19 @@ func TestReplay(t *testing.T) {
 			mr := p.B.Reg(mem, core.AccessRemoteWrite)
 			rr := p.B.Reg(ro, core.AccessRemoteRead)
 			write := func(base0, key uint64, fill uint64) []byte {
-				h := wire.Header{Op: wire.OpWrite, Flags: wire.FlagCQData, CQData: fill, IovCnt: 1, IOV: [wire.IOVLimit]wire.RMAIov{{Addr: base0, Len: 8, Key: key}}}
+				h := wire.Header{Op: wire.OpWrite, Flags: wire.FlagCQData, CQData: fill, IovCnt: 1,
+					IOV: [wire.IOVLimit]wire.RMAIov{{Addr: base0, Len: 8, Key: key}}}
 				h.SetPayload(8)
 				return append(h.Append(nil, wire.Little), conform.Pattern(8, fill)...)
 			}
 			r, done := connect(t, p)
-			r.send(write(mr.Base(), mr.Key(), 1)) // a good one: this stranger has the key
-			g := p.WantWhere(p.B, "the stranger's write", func(g *conform.Got) bool { return g.Flags&core.CompRemoteWrite != 0 })
+			r.send(write(mr.Base(), mr.Key(), 1)) // a valid one: this peer has the key
+			g := p.WantWhere(p.B, "the hostile peer's write",
+				func(g *conform.Got) bool { return g.Flags&core.CompRemoteWrite != 0 })
 			if g.Err != nil || g.Data != 1 {
-				t.Errorf("the stranger's write completed as %v", g)
+				t.Errorf("the hostile peer's write completed as %v", g)
 			}
-			conform.CheckPattern(t, "the stranger's write", mem, 8, 1)
+			conform.CheckPattern(t, "the hostile peer's write", mem, 8, 1)
 			p.Ping(1)
 			base0, key := mr.Base(), mr.Key()
 			if err := mr.Close(); err != nil {
@@ -146,11 +155,12 @@ func TestReplay(t *testing.T) {
 	}
 }
 
-// TestMidMessage closes a connection in the middle of a message for which a receive is posted: that receive ends, and nothing else is lost.
+// TestMidMessage closes a connection in the middle of a message for which a receive is posted. That receive fails, and
+// nothing else is lost.
 func TestMidMessage(t *testing.T) {
 	for _, st := range stacks {
 		if st.EPType == core.EPTypeMsg && !st.SharedRx {
-			continue // its receives belong to the connection
+			continue // the receives of a MSG endpoint end with its connection
 		}
 		t.Run(st.Name, func(t *testing.T) {
 			conform.NoLeaks(t)

@@ -1,6 +1,7 @@
 package hostile
 
-// A peer that sends without end what nobody asked for: it is not read beyond its share of the budget, and the others have theirs.
+// A peer that sends unexpected messages without end. The endpoint stops reading it at its share of the budget, and
+// other peers have theirs.
 
 import (
 	"errors"
@@ -14,7 +15,7 @@ import (
 	"gofabric/test/conform"
 )
 
-// small returns st with a registry of its own in which unexpected messages may take budget bytes.
+// small returns st with a registry of its own, in which unexpected messages may take budget bytes.
 func small(t *testing.T, st conform.Stack, budget string) conform.Stack {
 	t.Helper()
 	params, err := core.NewParams(func(name string) (string, bool) { return budget, name == "FI_TCP_UNEXP_BYTES" }, "")
@@ -28,7 +29,8 @@ func small(t *testing.T, st conform.Stack, budget string) conform.Stack {
 	}
 	reg := core.NewRegistry(p)
 	st.GetInfo = func(node, service string, flags core.InfoFlags, hints *core.Info) ([]*core.Info, error) {
-		list, _, err := core.GetInfo(reg, machine, params, core.Query{Node: node, Service: service, Flags: flags, Hints: hints})
+		list, _, err := core.GetInfo(reg, machine, params,
+			core.Query{Node: node, Service: service, Flags: flags, Hints: hints})
 		return list, err
 	}
 	st.OpenFabric = func(info *core.Info) (*core.Fabric, error) { return core.OpenFabric(reg, info) }
@@ -59,21 +61,21 @@ func TestUnexpectedFlood(t *testing.T) {
 					sent += n
 					blocked = errors.Is(err, os.ErrDeadlineExceeded)
 					if err != nil && !blocked {
-						t.Fatalf("the flood's connection ends: %v", err)
+						t.Fatalf("the flood's connection has ended: %v", err)
 					}
 					p.Progress()
 				}
 				if !blocked {
-					t.Errorf("%d MiB of unexpected messages were taken; the budget is 8 MiB", sent>>20)
+					t.Errorf("%d MiB of unexpected messages were accepted; the budget is 8 MiB", sent>>20)
 				}
 				if after := heap(); after > before+24<<20 {
 					t.Errorf("heap grew from %d to %d MiB", before>>20, after>>20)
 				}
 				p.Ping(2)
 				exchangeTagged(p, 88)
-				// The flood's messages are there for those who want them, and what is behind them comes.
+				// The flood's messages can be received, and the messages behind them arrive.
 				buf := make([]byte, k.size)
-				for range min(50, sent/len(frame)) { // of a frame that was cut there is no rest to come
+				for range min(50, sent/len(frame)) { // the rest of a frame that was cut will not be sent
 					p.Retry("trecv", func() error { return p.B.Rx().TRecv(buf, 0, core.AddrUnspec, 77, 0, 9) })
 					if g := p.Want(p.B, 9); g.Len != k.size {
 						t.Fatalf("received %v; want %d bytes", g, k.size)
@@ -88,7 +90,7 @@ func TestUnexpectedFlood(t *testing.T) {
 	}
 }
 
-// exchangeTagged leaves an unexpected message of an honest peer waiting for a while.
+// exchangeTagged sends an unexpected message of an honest peer, and receives it a while later.
 func exchangeTagged(p *conform.Pair, tag uint64) {
 	p.T.Helper()
 	src, buf := conform.Pattern(5000, tag), make([]byte, 5000)
@@ -102,7 +104,8 @@ func exchangeTagged(p *conform.Pair, tag uint64) {
 	conform.CheckPattern(p.T, "unexpected message beside a flood", buf, 5000, tag)
 }
 
-// TestHoards has several peers fill the budget. A small message that nobody has asked for yet is kept all the same, and the one behind it is received first.
+// TestHoards has several peers fill the budget. A small unexpected message is kept all the same, and the message
+// behind it is received first.
 func TestHoards(t *testing.T) {
 	for _, st := range stacks[1:] {
 		t.Run(st.Name, func(t *testing.T) {
@@ -125,7 +128,7 @@ func TestHoards(t *testing.T) {
 					sent += n
 					p.Progress()
 					if err != nil {
-						break // it is not read any more
+						break // the endpoint does not read it any more
 					}
 				}
 			}

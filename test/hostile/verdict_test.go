@@ -1,6 +1,6 @@
 package hostile
 
-// Verdicts on remote accesses, abused at either end.
+// Invalid verdicts on remote accesses, at either end.
 
 import (
 	"bytes"
@@ -16,17 +16,17 @@ import (
 	"gofabric/test/conform"
 )
 
-// judged are the features of a peer that wants verdicts.
+// judged are the features of a peer that asks for verdicts.
 const judged = wire.FeatureExtended | wire.FeatureDirect | wire.FeatureVerdicts
 
-// said is an encoded verdict.
+// said returns an encoded verdict.
 func said(v wire.Verdict) []byte {
 	h := wire.Header{Op: wire.OpExt}
 	h.SetPayload(wire.VerdictLen)
 	return v.Append(h.Append(nil, wire.Little))
 }
 
-// writeTo is an encoded write.
+// writeTo returns an encoded write.
 func writeTo(addr, key uint64, b []byte) []byte {
 	h := wire.Header{Op: wire.OpWrite, IovCnt: 1}
 	h.IOV[0] = wire.RMAIov{Addr: addr, Len: uint64(len(b)), Key: key}
@@ -34,18 +34,20 @@ func writeTo(addr, key uint64, b []byte) []byte {
 	return append(h.Append(nil, wire.Little), b...)
 }
 
-// TestVerdictLies tells verdicts of what nobody asked for, and without having agreed: each ends the connection.
+// TestVerdictLies sends verdicts on operations that do not exist, and verdicts without the feature. Each ends the
+// connection.
 func TestVerdictLies(t *testing.T) {
 	cases := map[string][]byte{
-		"accepted without a write":     said(wire.Verdict{Kind: wire.ExtAccepted, Number: 1}),
-		"nothing accepted":             said(wire.Verdict{Kind: wire.ExtAccepted}),
-		"billions accepted":            said(wire.Verdict{Kind: wire.ExtAccepted, Number: 1<<32 - 1}),
-		"refused without a write":      said(wire.Verdict{Kind: wire.ExtRefused, Why: wire.RefusedKey}),
-		"refused for no reason":        said(wire.Verdict{Kind: wire.ExtRefused}),
-		"a segment too many":           said(wire.Verdict{Kind: wire.ExtRefused, Why: wire.RefusedKey, Segment: 4}),
-		"a read refused that is not":   said(wire.Verdict{Kind: wire.ExtReadRefused, Why: wire.RefusedRange}),
-		"a verdict that is cut short":  append(base(3, byte(wire.OpExt), 0, 0, 0, 16, 23), 13, 0, 0, 0, 1, 0, 0),
-		"half of an atomic's elements": append(words(base(3, byte(wire.OpAtomic), 0, 7, 1, 40, 44), 0, 4, 101), make([]byte, 4)...),
+		"accepted without a write":    said(wire.Verdict{Kind: wire.ExtAccepted, Number: 1}),
+		"nothing accepted":            said(wire.Verdict{Kind: wire.ExtAccepted}),
+		"billions accepted":           said(wire.Verdict{Kind: wire.ExtAccepted, Number: 1<<32 - 1}),
+		"refused without a write":     said(wire.Verdict{Kind: wire.ExtRefused, Why: wire.RefusedKey}),
+		"refused for no reason":       said(wire.Verdict{Kind: wire.ExtRefused}),
+		"a segment too many":          said(wire.Verdict{Kind: wire.ExtRefused, Why: wire.RefusedKey, Segment: 4}),
+		"a read refused that is not":  said(wire.Verdict{Kind: wire.ExtReadRefused, Why: wire.RefusedRange}),
+		"a verdict that is cut short": append(base(3, byte(wire.OpExt), 0, 0, 0, 16, 23), 13, 0, 0, 0, 1, 0, 0),
+		"half of an atomic's elements": append(words(base(3, byte(wire.OpAtomic), 0, 7, 1, 40, 44), 0, 4, 101),
+			make([]byte, 4)...),
 	}
 	for _, st := range extended(t) {
 		t.Run(st.Name, func(t *testing.T) {
@@ -69,8 +71,8 @@ func TestVerdictLies(t *testing.T) {
 	}
 }
 
-// TestRefusedStranger has a stranger name memory that it may not: it hears so, nothing is touched, and a good write on the same connection lands. One that did
-// not say that it knows verdicts loses the connection.
+// TestRefusedStranger has a hostile peer name memory that it may not access. It gets a refusal, no memory is touched,
+// and a valid write on the same connection succeeds. A peer that did not offer the feature loses the connection.
 func TestRefusedStranger(t *testing.T) {
 	for _, st := range extended(t) {
 		t.Run(st.Name, func(t *testing.T) {
@@ -101,7 +103,7 @@ func TestRefusedStranger(t *testing.T) {
 			}, nil)
 			got := r.take(p, len(want))
 			for at := 7; at < len(got); at += wire.BaseLen + wire.VerdictLen {
-				got[at] = 0 // the number of the header
+				got[at] = 0 // the number in the header
 			}
 			if !bytes.Equal(got, want) {
 				t.Errorf("said\n%x, want\n%x", got, want)
@@ -117,7 +119,7 @@ func TestRefusedStranger(t *testing.T) {
 			r, done = strange(t, p, judged&^wire.FeatureVerdicts)
 			r.send(writeTo(mr.Base(), mr.Key()^1, []byte("x")))
 			if !r.closed(p) {
-				t.Error("who does not know verdicts was not shut out")
+				t.Error("a peer that does not support verdicts was not disconnected")
 			}
 			done()
 			p.Ping(4)
@@ -147,7 +149,8 @@ func (r *raw) take(p *conform.Pair, n int) []byte {
 	return b
 }
 
-// TestRefusedFlood has strangers send bad writes without end and read nothing of what is said to them: it costs bounded memory, and honest peers go on.
+// TestRefusedFlood has hostile peers send invalid writes without end and read no answers. Memory stays bounded, and
+// honest peers continue.
 func TestRefusedFlood(t *testing.T) {
 	for _, st := range extended(t) {
 		t.Run(st.Name, func(t *testing.T) {

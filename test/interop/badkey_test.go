@@ -12,17 +12,22 @@ var badAccesses = []struct {
 	name string
 	op   op
 }{
-	{"unknown key", op{call: "writemsg", flags: core.OpDeliveryComplete, segs: []core.RMAIov{{Addr: 64, Len: 512, Key: 99}}}},
-	{"beyond the end", op{call: "writemsg", flags: core.OpDeliveryComplete, segs: []core.RMAIov{{Addr: bufSize/2 - 511, Len: 512, Key: keyHalf}}}},
-	{"around the end", op{call: "writemsg", flags: core.OpDeliveryComplete, segs: []core.RMAIov{{Addr: ^uint64(0) - 255, Len: 512, Key: keyHalf}}}},
-	{"read-only", op{call: "writemsg", flags: core.OpDeliveryComplete, segs: []core.RMAIov{{Addr: 64, Len: 512, Key: keyReadOnly}}}},
+	{"unknown key", op{call: "writemsg", flags: core.OpDeliveryComplete,
+		segs: []core.RMAIov{{Addr: 64, Len: 512, Key: 99}}}},
+	{"beyond the end", op{call: "writemsg", flags: core.OpDeliveryComplete,
+		segs: []core.RMAIov{{Addr: bufSize/2 - 511, Len: 512, Key: keyHalf}}}},
+	{"around the end", op{call: "writemsg", flags: core.OpDeliveryComplete,
+		segs: []core.RMAIov{{Addr: ^uint64(0) - 255, Len: 512, Key: keyHalf}}}},
+	{"read-only", op{call: "writemsg", flags: core.OpDeliveryComplete,
+		segs: []core.RMAIov{{Addr: 64, Len: 512, Key: keyReadOnly}}}},
 	{"second segment", op{call: "writemsg", flags: core.OpDeliveryComplete, segs: []core.RMAIov{
 		{Addr: 64, Len: 256, Key: keyAll}, {Addr: 64, Len: 256, Key: 98}}}},
 	{"read of unknown key", op{call: "read", segs: []core.RMAIov{{Addr: 64, Len: 512, Key: 99}}}},
 	{"read beyond the end", op{call: "read", segs: []core.RMAIov{{Addr: bufSize/2 - 511, Len: 512, Key: keyHalf}}}},
 }
 
-// TestNativeBadKey names memory that may not be accessed: the connection ends, at both ends with an error; others live, and a new one can be made.
+// TestNativeBadKey names memory that may not be accessed. The connection ends at both ends with an error. Other
+// connections continue, and a new one can be made.
 func TestNativeBadKey(t *testing.T) {
 	t.Parallel()
 	eachNative(t, 0, func(t *testing.T, s nativeStack) {
@@ -57,7 +62,7 @@ func TestNativeBadKey(t *testing.T) {
 	})
 }
 
-// badAccess has one end name memory of the other that it may not access, and checks how both take it.
+// badAccess has one end name memory of the other that it may not access, and checks the errors at both ends.
 func (l *link) badAccess(n *native, we bool, bad op) {
 	l.t.Helper()
 	var from, to end = l.ours, n
@@ -80,10 +85,11 @@ func (l *link) badAccess(n *native, we bool, bad op) {
 		l.event(from, "shutdown")
 		c := l.want(to, waiting)
 		if c.err != core.ErrCanceled || !we && !strings.Contains(c.detail, "may not access") {
-			l.t.Errorf("%T: receive on the connection that ended: %v: %s; want %v, and the reason at our end", to, c.err, c.detail, core.ErrCanceled)
+			l.t.Errorf("%T: receive on the connection that ended: %v: %s; want %v, and the reason at our end", to,
+				c.err, c.detail, core.ErrCanceled)
 		}
 	}
-	if bad.segs[0].Key != keyAll { // of several segments, the good ones may have been written
+	if bad.segs[0].Key != keyAll { // a good segment before the bad one may have been written
 		l.check(to, "mem", 64, 512, seed)
 	}
 }

@@ -7,10 +7,11 @@ import (
 	"gofabric/core"
 )
 
-// Collective operations with a native peer: it has others, whose steps are tagged messages that do not say so (libfabric's prov/coll), and prov/tcp and prov/rxd have
-// none. A group with such a member is refused, clearly and soon, and ordinary messages go on.
+// Collective operations with a native peer. Native implements them with tagged messages that are not marked as such
+// (libfabric's prov/coll), and prov/tcp and prov/rxd have none. A join with such a member is refused with a clear
+// error and soon, and ordinary messages continue.
 
-// patient is how long a join may take that cannot succeed.
+// patient is how long a join that cannot succeed may take.
 const patient = waitLimit / 2
 
 func TestNativeCollective(t *testing.T) {
@@ -20,7 +21,7 @@ func TestNativeCollective(t *testing.T) {
 		for _, c := range []struct {
 			name      string
 			connected bool
-			first     bool // of the members, whom the others ask, is ours
+			first     bool // the first member, which the others ask, is ours
 		}{
 			{"ours is first", false, true},
 			{"native is first", false, false},
@@ -37,7 +38,7 @@ func TestNativeCollective(t *testing.T) {
 				if c.connected {
 					l.flush(l.ours, n)
 				}
-				for range 2 { // the second time the peer is known for what it is
+				for range 2 { // the second time the peer is known to be native
 					l.refused(c.first)
 				}
 				l.flush(l.ours, n)
@@ -50,7 +51,7 @@ func TestNativeCollective(t *testing.T) {
 	eachNative(t, core.EPTypeRDM, try)
 }
 
-// refused joins a group of our end and the native one, in vain.
+// refused has our end join a group with the native one, which must fail.
 func (l *link) refused(first bool) {
 	l.t.Helper()
 	own, err := l.ours.ep.Name()
@@ -77,7 +78,7 @@ func (l *link) refused(first bool) {
 		l.t.Errorf("joining ends with %v (%s) after %v, want %v", ev.err, ev.detail, took, core.ErrOpNotSupp)
 	}
 	if err := l.ours.ep.Barrier(g.Addr(), 2); err != core.ErrOpNotSupp {
-		l.t.Errorf("an operation of such a group is answered with %v, want %v", err, core.ErrOpNotSupp)
+		l.t.Errorf("an operation of such a group returned %v, want %v", err, core.ErrOpNotSupp)
 	}
 	l.must(g.Close())
 }

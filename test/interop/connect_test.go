@@ -8,13 +8,13 @@ import (
 	"gofabric/test/conform"
 )
 
-// eachDirection runs f for either end connecting.
+// eachDirection runs f with either end as the one that connects.
 func eachDirection(t *testing.T, f func(t *testing.T, oursConnects bool)) {
 	t.Run("we connect", func(t *testing.T) { f(t, true) })
 	t.Run("native connects", func(t *testing.T) { f(t, false) })
 }
 
-// TestNativeConnect makes, refuses and ends connections, with private data of all lengths.
+// TestNativeConnect establishes, refuses and ends connections, with private data of all lengths.
 func TestNativeConnect(t *testing.T) {
 	t.Parallel()
 	eachNative(t, core.EPTypeMsg, func(t *testing.T, s nativeStack) {
@@ -27,7 +27,8 @@ func TestNativeConnect(t *testing.T) {
 					l.flush(l.ours, l.natives[0])
 					l.flush(l.natives[0], l.ours)
 				})
-				t.Run(fmt.Sprintf("reject with %d bytes", n), func(t *testing.T) { testReject(t, s, oursConnects, asked, answered) })
+				t.Run(fmt.Sprintf("reject with %d bytes", n),
+					func(t *testing.T) { testReject(t, s, oursConnects, asked, answered) })
 			}
 			for _, how := range []string{"shutdown", "close"} {
 				t.Run("we "+how, func(t *testing.T) { testShutdown(t, s, oursConnects, how, true) })
@@ -37,7 +38,7 @@ func TestNativeConnect(t *testing.T) {
 	})
 }
 
-// testReject refuses a connection, and accepts the next one.
+// testReject refuses a connection and accepts the next one.
 func testReject(t *testing.T, s nativeStack, oursConnects bool, asked, answered []byte) {
 	l := s.link(t, 1)
 	n := l.natives[0]
@@ -49,7 +50,8 @@ func testReject(t *testing.T, s nativeStack, oursConnects bool, asked, answered 
 	}
 	ev := l.event(active, "error")
 	if ev.err != core.ErrConnRefused || string(ev.data) != string(answered) {
-		t.Errorf("%T: %v with %d bytes %x; want %v with %x", active, ev.err, len(ev.data), ev.data, core.ErrConnRefused, answered)
+		t.Errorf("%T: %v with %d bytes %x; want %v with %x", active, ev.err, len(ev.data),
+			ev.data, core.ErrConnRefused, answered)
 	}
 	if !oursConnects {
 		l.tell(n, "close")
@@ -80,7 +82,7 @@ func testShutdown(t *testing.T, s nativeStack, oursConnects bool, how string, we
 	}
 	l.event(other, "shutdown")
 	if c := l.want(other, ctx); c.err == 0 {
-		t.Errorf("%T: a receive completed though nothing was sent: %+v", other, c)
+		t.Errorf("%T: a receive completed although nothing was sent: %+v", other, c)
 	}
 	if how == "shutdown" {
 		var self end = n
@@ -89,6 +91,6 @@ func testShutdown(t *testing.T, s nativeStack, oursConnects bool, how string, we
 		}
 		l.event(self, "shutdown")
 	}
-	l.join(n, oursConnects, nil, nil) // the listeners live
+	l.join(n, oursConnects, nil, nil) // the listeners still work
 	l.flush(n, l.ours)
 }

@@ -6,15 +6,16 @@ import (
 	"gofabric/test/need"
 )
 
-// This file has datagrams as they are: both ends must get along without anything of ours on the wire. On the loopback interface none are lost as long as
-// the sockets' buffers hold a message or two.
+// This file tests datagrams. Both ends exchange them without anything of this module on the wire. On the loopback
+// interface none are lost as long as the sockets' buffers hold a message or two.
 
 var (
-	dgramSizes    = []string{"64", "256", "1k"} // of the default ones, what one datagram holds
-	dgramAllSizes = []string{"0", "1", "2", "3", "4", "6", "8", "12", "16", "24", "32", "48", "64", "96", "128", "192", "256", "384", "512", "768", "1k"}
+	dgramSizes    = []string{"64", "256", "1k"} // those of the default ones that fit into a datagram
+	dgramAllSizes = []string{"0", "1", "2", "3", "4", "6", "8", "12", "16", "24", "32", "48", "64", "96", "128",
+		"192", "256", "384", "512", "768", "1k"}
 )
 
-// checkDgram is check for DGRAM endpoints; with GOFABRIC_MANY for longer, since native peers keep a processor to themselves.
+// checkDgram is check for DGRAM endpoints. GOFABRIC_MANY adds long runs, because native peers keep a processor busy.
 func checkDgram(t *testing.T, peer tool) {
 	t.Helper()
 	args, rounds := []string{"-p", "udp", "-e", "dgram"}, 50

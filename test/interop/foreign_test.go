@@ -6,16 +6,18 @@ import (
 	"gofabric/core"
 )
 
-// This file has what native does not know asked of native peers: it ends with an error, and what needs only our end works.
+// This file requests from native peers what native does not support. The operation ends with an error. What needs only
+// our end works.
 
-// eachForeign runs f over all native stacks with reliable endpoints that are at hand.
+// eachForeign runs f over all native stacks with reliable endpoints that are installed.
 func eachForeign(t *testing.T, f func(t *testing.T, s nativeStack)) {
 	t.Run("tcp", func(t *testing.T) { eachNative(t, 0, f) })
 	t.Run("rxm", func(t *testing.T) { eachRXM(t, f) })
 	t.Run("rxd", func(t *testing.T) { eachRXD(t, f) })
 }
 
-// TestForeignRefused posts what native peers cannot be asked for: atomics over tcp, and completion levels. Each ends with ErrOpNotSupp, and the traffic goes on.
+// TestForeignRefused posts operations that native peers do not support: atomics over tcp, and completion levels. Each
+// ends with ErrOpNotSupp, and the traffic continues.
 func TestForeignRefused(t *testing.T) {
 	t.Parallel()
 	eachForeign(t, func(t *testing.T, s nativeStack) {
@@ -30,19 +32,24 @@ func TestForeignRefused(t *testing.T) {
 		}
 		cases := []refusal{{"match complete", op{call: "sendmsg", length: 100, flags: core.OpMatchComplete}}}
 		if s.kind == core.EPTypeRDM {
-			cases = append(cases, refusal{"tagged match complete", op{call: "tsendmsg", length: 100_000, tag: 5, flags: core.OpMatchComplete}})
+			cases = append(cases, refusal{"tagged match complete",
+				op{call: "tsendmsg", length: 100_000, tag: 5, flags: core.OpMatchComplete}})
 		}
-		if s.provider == rxm || s.provider == rxd { // over tcp, native makes it persistent
-			cases = append(cases, refusal{"commit complete", op{call: "writemsg", length: 3, segs: all, flags: core.OpCommitComplete}})
+		if s.provider == rxm || s.provider == rxd { // over tcp, native commits the data
+			cases = append(cases, refusal{"commit complete",
+				op{call: "writemsg", length: 3, segs: all, flags: core.OpCommitComplete}})
 		} else {
-			cases = append(cases, refusal{"atomic", op{call: "atomic", length: 3, segs: all, atom: sum}}, refusal{"fetch", op{call: "fetch", length: 3, segs: all, atom: sum}},
-				refusal{"compare", op{call: "compare", length: 3, segs: all, atom: atom{core.Uint64, core.AtomicCSwap, 8}}})
+			cases = append(cases, refusal{"atomic", op{call: "atomic", length: 3, segs: all, atom: sum}},
+				refusal{"fetch", op{call: "fetch", length: 3, segs: all, atom: sum}},
+				refusal{"compare", op{call: "compare", length: 3, segs: all,
+					atom: atom{core.Uint64, core.AtomicCSwap, 8}}})
 		}
 		for _, c := range cases {
 			ok := l.sub(c.name, func() {
-				for _, fence := range []core.OpFlags{0, core.OpFence} { // also if it has to wait first
+				for _, fence := range []core.OpFlags{0, core.OpFence} { // also if the operation has to wait first
 					if fence != 0 {
-						read := op{call: "read", ctx: l.context(), off: 1 << 20, length: 1 << 20, segs: []core.RMAIov{{Addr: 0, Len: 1 << 20, Key: keyAll}}}
+						read := op{call: "read", ctx: l.context(), off: 1 << 20, length: 1 << 20,
+							segs: []core.RMAIov{{Addr: 0, Len: 1 << 20, Key: keyAll}}}
 						l.post(l.ours, read)
 						defer l.good(l.ours, read.ctx)
 					}
@@ -63,8 +70,8 @@ func TestForeignRefused(t *testing.T) {
 	})
 }
 
-// TestForeignFence has native's memory read and then overwritten behind a fence, which is the sender's doing: the reads see nothing of it, and a message
-// behind the next fence comes when it is there.
+// TestForeignFence reads native's memory and then overwrites it behind a fence, which the sender implements. The reads
+// must not see the write, and a message behind the next fence arrives after it.
 func TestForeignFence(t *testing.T) {
 	t.Parallel()
 	eachForeign(t, func(t *testing.T, s nativeStack) {
@@ -83,7 +90,8 @@ func TestForeignFence(t *testing.T) {
 				reads[i] = op{call: "read", ctx: l.context(), off: i * size, length: size, segs: whole}
 				l.post(l.ours, reads[i])
 			}
-			write := op{call: "writemsg", ctx: l.context(), length: size, segs: whole, flags: core.OpFence | core.OpDeliveryComplete}
+			write := op{call: "writemsg", ctx: l.context(), length: size, segs: whole,
+				flags: core.OpFence | core.OpDeliveryComplete}
 			l.post(l.ours, write)
 			send := op{call: "sendmsg", ctx: l.context(), length: 64, flags: core.OpFence}
 			l.post(l.ours, send)

@@ -12,15 +12,16 @@ import (
 	"gofabric/test/wait"
 )
 
-// This file joins an endpoint of ours and native peers, so that a test can be written once for both roles.
+// This file connects an endpoint of ours with native peers, so that each test is written once for both roles.
 
 const (
-	waitLimit = wait.Limit // of any single wait
+	waitLimit = wait.Limit // of a single wait
 	pollSpin  = 200 * time.Microsecond
 	pollPause = 20 * time.Microsecond
 )
 
-// pause is between two looks of a wait that began at start: sleeps are long, about a millisecond, so first there are none.
+// pause waits between two checks of a wait that began at start. A sleep takes about a millisecond or more, so at first
+// it does not sleep.
 func pause(start time.Time) {
 	if time.Since(start) < pollSpin {
 		runtime.Gosched()
@@ -29,25 +30,26 @@ func pause(start time.Time) {
 	time.Sleep(pollPause)
 }
 
-// The keys of mem: all of it, its second half, all of it for reading only.
+// The keys of mem: for all of it, for its second half, and for all of it read-only.
 const (
 	keyAll      = 7
 	keyHalf     = 8
 	keyReadOnly = 9
 )
 
-// op is a transfer: a call of libfabric without "fi_", and its arguments. It is from tx for sends and writes, else into rx.
+// op is a transfer: a libfabric call without "fi_", and its arguments. Sends and writes take the data from tx, other
+// operations put it into rx.
 type op struct {
 	call   string
 	ctx    uint64
 	off    int
 	length int
-	parts  int // of the local iov; 0 is 1
+	parts  int // of the local iov; 0 means 1
 	flags  core.OpFlags
 	data   uint64
 	tag    uint64
 	segs   []core.RMAIov
-	atom   atom // of atomics, whose lengths count operands
+	atom   atom // of atomics, whose lengths are numbers of operands
 }
 
 func (p op) receives() bool { return strings.Contains(p.call, "recv") }
@@ -58,7 +60,7 @@ func (p op) hasData() bool {
 	return strings.HasSuffix(p.call, "data") || strings.HasSuffix(p.call, "msg") && p.flags&core.OpRemoteCQData != 0
 }
 
-// completion is a completion at either end; err is 0 for success.
+// completion is a completion at either end. err is 0 for success.
 type completion struct {
 	ctx    uint64
 	flags  core.CompFlags
@@ -77,7 +79,7 @@ type event struct {
 	detail string
 }
 
-// inbox is what an end has been told and no test has asked for yet.
+// inbox holds what an end has reported and no test has taken yet.
 type inbox struct {
 	done   []completion
 	events []event
@@ -85,21 +87,21 @@ type inbox struct {
 
 func (b *inbox) in() *inbox { return b }
 
-// end is ours or native.
+// end is our end or a native one.
 type end interface {
 	progress() error
 	in() *inbox
 }
 
-// link is our endpoint and native ones.
+// link is our endpoint and the native ones.
 type link struct {
 	t       *testing.T // of the running subtest
 	ours    *ours
 	natives []*native
-	net     bool   // these are of 1.17's provider net, which buffers no messages
-	inject  int    // the longest that both ends inject
+	net     bool   // they use 1.17's provider net, which buffers no messages
+	inject  int    // length of the longest message that both ends inject
 	sizesOf []int  // of the transfers
-	turn    int    // of those sizes
+	turn    int    // index of the next of those sizes
 	ctx     uint64 // the latest context
 }
 
@@ -130,10 +132,10 @@ func (l *link) must(err error) {
 	}
 }
 
-// tell gives a peer a command that must succeed.
+// tell sends a peer a command that must succeed.
 func (l *link) tell(n *native, format string, args ...any) string {
 	l.t.Helper()
-	// Its own progress is in call; the others' can wait.
+	// call makes progress at this peer; the other peers can wait.
 	answer, err := n.call(l.ours.progress, format, args...)
 	l.must(err)
 	return answer
@@ -151,7 +153,8 @@ func (l *link) post(e end, p op) {
 		if p.atom.size > 0 {
 			p.data, p.tag = uint64(p.atom.dt)<<8|uint64(p.atom.op), uint64(p.atom.size)
 		}
-		l.tell(n, "post %s %d %d %d %d %d %d %d%s", p.call, p.ctx, p.off, p.length, p.parts, uint64(p.flags), p.data, p.tag, segs)
+		l.tell(n, "post %s %d %d %d %d %d %d %d%s", p.call, p.ctx, p.off, p.length, p.parts,
+			uint64(p.flags), p.data, p.tag, segs)
 		return
 	}
 	var err error
@@ -189,7 +192,7 @@ func (l *link) want(e end, ctx uint64) (c completion) {
 	return c
 }
 
-// good is want for a success.
+// good is want for an operation that must succeed.
 func (l *link) good(e end, ctx uint64) completion {
 	l.t.Helper()
 	c := l.want(e, ctx)
@@ -229,7 +232,7 @@ func (l *link) check(e end, buf string, off, n int, seed uint64) {
 	l.must(l.ours.check(buf, off, n, seed))
 }
 
-// splitIOV cuts b as the peer does.
+// splitIOV splits b as the peer does.
 func splitIOV(b []byte, parts int) [][]byte {
 	iov := make([][]byte, 0, parts)
 	step := len(b) / parts

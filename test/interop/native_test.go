@@ -11,14 +11,14 @@ import (
 	"gofabric/test/need"
 )
 
-// This file names the stacks that run against testdata/peer.c, and the tests over them.
+// This file has the stacks that run against testdata/peer.c, and the tests over them.
 
-// nativeStack is a native stack and what ours talks to it.
+// nativeStack is a native stack and our stack that connects to it.
 type nativeStack struct {
 	name     string
 	kind     core.EPType
-	provider string // the peer's name for it
-	ours     string // ours, if it is another
+	provider string // in the peer's library
+	ours     string // in ours, if different
 	program  peerProgram
 	more     core.Caps // capabilities of our end that not all tests need
 }
@@ -30,13 +30,14 @@ func (s nativeStack) kindName() string {
 	return "rdm"
 }
 
-// link opens our end and n peers, not connected yet.
+// link opens our end and n peers. They are not connected yet.
 func (s nativeStack) link(t *testing.T, n int) *link {
 	ours := s.ours
 	if ours == "" {
 		ours = s.provider
 	}
-	l := &link{t: t, ours: openOurs(t, ours, s.kind, s.more), net: s.provider == "net", inject: injectSize, sizesOf: transferSizes}
+	l := &link{t: t, ours: openOurs(t, ours, s.kind, s.more), net: s.provider == "net",
+		inject: injectSize, sizesOf: transferSizes}
 	if s.provider == rxm {
 		l.inject = rxmInject
 	}
@@ -46,7 +47,7 @@ func (s nativeStack) link(t *testing.T, n int) *link {
 	return l
 }
 
-// eachNative runs f over the native stacks that are at hand, those of a kind only unless it is 0.
+// eachNative runs f over the native stacks that are installed, only those of one kind unless it is 0.
 func eachNative(t *testing.T, kind core.EPType, f func(t *testing.T, s nativeStack)) {
 	stacks := []struct {
 		nativeStack
@@ -68,7 +69,7 @@ func eachNative(t *testing.T, kind core.EPType, f func(t *testing.T, s nativeSta
 	}
 }
 
-// headers finds out whether there is something to compile the peer with.
+// headers checks whether the peer can be compiled.
 var headers = sync.OnceValue(func() error {
 	return exec.Command("gcc", "-E", "-include", "rdma/fabric.h", "-x", "c", os.DevNull).Run()
 })
@@ -89,7 +90,7 @@ func needNet(t *testing.T) peerProgram {
 	t.Helper()
 	p := needDebian(t)
 	if err := exec.Command(p.path, "-probe", "net", "rdm").Run(); err != nil {
-		t.Skipf("this libfabric has no provider net: since 1.18 that is tcp: %v", err)
+		t.Skipf("this libfabric has no provider net, which has been part of tcp since 1.18: %v", err)
 	}
 	return p
 }
@@ -110,8 +111,8 @@ func needNative2(t *testing.T) peerProgram {
 	return p
 }
 
-// join connects our end and a peer; privates are given with connect and accept. oursConnects also says who sends first where connections come by
-// themselves.
+// join connects our end and a peer. The private data are passed with connect and accept. Where connections are made
+// implicitly, oursConnects says which end sends first.
 func (l *link) join(n *native, oursConnects bool, asked, answered []byte) {
 	l.t.Helper()
 	if l.ours.av != nil {
@@ -138,7 +139,7 @@ func (l *link) join(n *native, oursConnects bool, asked, answered []byte) {
 	}
 }
 
-// request has one end ask the other for a connection.
+// request has one end request a connection from the other.
 func (l *link) request(n *native, oursConnects bool, asked []byte) (active, passive end) {
 	l.t.Helper()
 	if oursConnects {
@@ -156,7 +157,8 @@ func (l *link) request(n *native, oursConnects bool, asked []byte) (active, pass
 	return active, passive
 }
 
-// flush sends a message behind what from has posted, and waits for it: then all of that has arrived.
+// flush sends a message from one end to the other behind all that it has posted, and waits for it. By then everything
+// before has arrived.
 func (l *link) flush(from, to end) {
 	l.t.Helper()
 	recv, send := l.context(), l.context()

@@ -23,7 +23,7 @@ import (
 	connected "gofabric/util/rxm"
 )
 
-// This file is our end of a link: what testdata/peer.c is there, with the same buffers and keys.
+// This file has our end of a link. It does what testdata/peer.c does at the other end, with the same buffers and keys.
 
 const bufSize = 4 << 20
 
@@ -39,7 +39,7 @@ type ours struct {
 	info   *core.Info
 	dest   core.FIAddr
 	req    *core.Info      // the latest connection request
-	cntrs  []*core.Counter // where there are: in the order of counted
+	cntrs  []*core.Counter // in the order of counted; empty if there are none
 	opened []core.Object
 
 	tx, rx, mem []byte
@@ -60,7 +60,7 @@ func openOurs(t *testing.T, provider string, kind core.EPType, more core.Caps) *
 	return o
 }
 
-// keep notes what is to be closed.
+// keep remembers an object that must be closed.
 func keep[T core.Object](o *ours, into *T, open func() (T, error)) error {
 	obj, err := open()
 	if err == nil {
@@ -77,13 +77,13 @@ func (o *ours) open(provider string, kind core.EPType, more core.Caps) error {
 		h.Caps |= core.CapTagged
 	}
 	if n := os.Getenv("FI_OFI_RXM_NUM_MSG_EPS"); n != "" && n != "1" {
-		h.Caps &^= core.CapFence // there are none over several connections
+		h.Caps &^= core.CapFence // fences do not work over several connections
 	}
 	if strings.HasSuffix(provider, "rxd") {
 		h.Caps |= core.CapRMAEvent | core.CapMultiRecv
 	}
 	h.Fabric.ProvName, h.EP.Type, h.AddrFormat = provider, kind, core.FormatSockaddrIn
-	// The module reads FI_* once per process; here, each end reads what its test has set.
+	// The module reads FI_* once per process. Here each end reads the values that its test has set.
 	params, err := core.NewParams(os.LookupEnv, "")
 	if err != nil {
 		return err
@@ -98,7 +98,8 @@ func (o *ours) open(provider string, kind core.EPType, more core.Caps) error {
 		return err
 	}
 	registry := core.NewRegistry(m, r, f, u, t)
-	infos, _, err := core.GetInfo(registry, machine, params, core.Query{Node: "127.0.0.1", Flags: core.InfoSource, Hints: h})
+	infos, _, err := core.GetInfo(registry, machine, params,
+		core.Query{Node: "127.0.0.1", Flags: core.InfoSource, Hints: h})
 	if err != nil {
 		return err
 	}
@@ -207,8 +208,8 @@ func (o *ours) fill(buf string, off, n int, seed uint64) error {
 	return o.release()
 }
 
-// release orders what was done to the buffers before what the peer is told to do to them next: the race detector does not see that through the peer.
-// Any call that takes the domain's lock will do.
+// release orders earlier accesses to the buffers before those that the peer makes next. The race detector does not see
+// the order that the peer establishes. Any call that takes the domain's lock does.
 func (o *ours) release() error {
 	_, err := o.ep.Name()
 	return err
@@ -232,7 +233,8 @@ func (o *ours) progress() error {
 		e := make([]core.CQEntry, 8)
 		n, err := o.cq.Read(e)
 		for _, e := range e[:max(n, 0)] {
-			o.done = append(o.done, completion{ctx: uint64(e.Ctx), flags: e.Flags, length: e.Len, data: e.Data, tag: e.Tag})
+			o.done = append(o.done, completion{ctx: uint64(e.Ctx), flags: e.Flags,
+				length: e.Len, data: e.Data, tag: e.Tag})
 		}
 		if errors.Is(err, core.ErrAvail) {
 			var e core.CQErrEntry
@@ -264,14 +266,15 @@ func (o *ours) progress() error {
 			if ev.Type == core.EventConnReq {
 				o.req = ev.Info
 			}
-			what := map[core.EQEventType]string{core.EventConnReq: "connreq", core.EventConnected: "connected", core.EventShutdown: "shutdown"}[ev.Type]
+			what := map[core.EQEventType]string{core.EventConnReq: "connreq", core.EventConnected: "connected",
+				core.EventShutdown: "shutdown"}[ev.Type]
 			o.events = append(o.events, event{what: what, data: slices.Clone(ev.CMData)})
 		}
 	}
 	return nil
 }
 
-// try is one attempt of a transfer.
+// try attempts a transfer once.
 func (o *ours) try(p op) error {
 	b := o.tx[p.off : p.off+p.length]
 	if p.receives() || p.reads() {

@@ -12,17 +12,18 @@ import (
 	"time"
 )
 
-// patience is what is left of a wait. Time in which this process, and so its peers with it, did not run says nothing about them: a machine that was stopped, or busy
-// with others. So a witness that has nothing to do with what is waited for counts how often it gets to run: a call that does not come back has its time counted.
+// patience is the time limit of a wait. Time in which this process, and so its peers, did not run does not count: the
+// machine may have been suspended, or busy with other processes. A separate goroutine, the witness, counts how often
+// it runs. The time of a call that blocks this thread does count.
 type patience struct{ until int64 }
 
 const witnessEvery = 50 * time.Millisecond
 
-// witnessed is how often the witness has run.
+// witnessed returns the counter of the witness.
 var witnessed = sync.OnceValue(func() *atomic.Int64 {
 	n := new(atomic.Int64)
 	go func() {
-		for range time.Tick(witnessEvery) { // which leaves out what it is late for
+		for range time.Tick(witnessEvery) { // the ticker drops ticks for a slow receiver
 			n.Add(1)
 		}
 	}()
@@ -31,10 +32,11 @@ var witnessed = sync.OnceValue(func() *atomic.Int64 {
 
 func newPatience() patience { return patience{witnessed().Load() + int64(waitLimit/witnessEvery)} }
 
-// ended reports whether there is none left.
+// ended reports whether the time is over.
 func (p patience) ended() bool { return witnessed().Load() >= p.until }
 
-// queues lists the bytes that wait in the TCP sockets of this process and in those of its peers, "" where that cannot be known: who has to read them is who hangs.
+// queues lists the bytes that wait in the TCP sockets of this process and in those of its peers, "" where that is
+// unknown. The process that should read them is the one that hangs.
 func queues() string {
 	own := map[string]bool{}
 	fds, _ := os.ReadDir("/proc/self/fd")
@@ -43,12 +45,13 @@ func queues() string {
 			own[strings.TrimSuffix(strings.TrimPrefix(s, "socket:["), "]")] = true
 		}
 	}
-	table, _ := os.ReadFile("/proc/self/net/tcp") // proc(5): local and remote address, state, bytes to be sent and to be received, ..., inode
+	// proc(5): local and remote address, state, bytes to be sent and to be received, ..., inode.
+	table, _ := os.ReadFile("/proc/self/net/tcp")
 	type socket struct{ local, remote, queues string }
 	var all, ours []socket
 	for line := range strings.Lines(string(table)) {
 		f := strings.Fields(line)
-		if len(f) < 10 || f[3] != "01" { // established
+		if len(f) < 10 || f[3] != "01" { // state ESTABLISHED
 			continue
 		}
 		s := socket{f[1], f[2], f[4]}
@@ -67,7 +70,7 @@ func queues() string {
 	return b.String()
 }
 
-// TestQueues has bytes wait at one end of a connection.
+// TestQueues leaves bytes in the queue of one end of a connection.
 func TestQueues(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("there is no /proc/self/net/tcp")
@@ -95,21 +98,22 @@ func TestQueues(t *testing.T) {
 	}
 }
 
-// TestPatience ends by the time in which the process ran, also when nobody looks, and not by that in which it did not.
+// TestPatience checks that a wait ends by the time in which the process ran, also without calls, and not by the time
+// in which it did not.
 func TestPatience(t *testing.T) {
 	p, began := newPatience(), time.Now()
 	if p.ended() {
-		t.Error("at once")
+		t.Error("the wait ended at once")
 	}
 	p.until = witnessed().Load() + 10
-	time.Sleep(12 * witnessEvery) // in a call, say: the clock goes on
+	time.Sleep(12 * witnessEvery) // as in a long call: the clock continues
 	for !p.ended() {
 		if time.Since(began) > waitLimit {
-			t.Fatal("never ends")
+			t.Fatal("the wait never ends")
 		}
 		time.Sleep(witnessEvery)
 	}
 	if d := time.Since(began); d < 9*witnessEvery {
-		t.Errorf("ended after %v", d)
+		t.Errorf("the wait ended after %v", d)
 	}
 }

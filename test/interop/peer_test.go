@@ -16,7 +16,7 @@ import (
 	"gofabric/test/program"
 )
 
-// This file builds testdata/peer.c and talks to it.
+// This file builds testdata/peer.c and exchanges commands and answers with it.
 
 // envPrefix names where a libfabric 2.x is installed: its include and lib.
 const envPrefix = "GOFABRIC_NATIVE_PREFIX"
@@ -40,7 +40,8 @@ var native2Peer = sync.OnceValue(func() peerProgram {
 
 func buildPeer(name string, args ...string) peerProgram {
 	p := peerProgram{path: filepath.Join(filepath.Dir(ofi.path), name)}
-	args = append(append([]string{"-O1", "-Wall", "-o", p.path}, args...), filepath.Join("testdata", "peer.c"), "-lfabric")
+	args = append(append([]string{"-O1", "-Wall", "-o", p.path}, args...),
+		filepath.Join("testdata", "peer.c"), "-lfabric")
 	if out, err := exec.Command("gcc", args...).CombinedOutput(); err != nil {
 		p.err = fmt.Errorf("gcc: %w\n%s", err, out)
 	}
@@ -54,24 +55,25 @@ type native struct {
 	inbox
 }
 
-// startPeer starts a peer, at a port if one is given, which ends with the test.
+// startPeer starts a peer, at a given port or at any. It ends with the test.
 func startPeer(t *testing.T, built peerProgram, provider, kind string, port ...string) *native {
 	t.Helper()
 	cmd := exec.Command(built.path, append([]string{provider, kind}, port...)...)
-	cmd.Env = append(append(os.Environ(), built.env...), "FI_PROVIDER="+provider) // the others take long to look around
+	// Other providers take long to start.
+	cmd.Env = append(append(os.Environ(), built.env...), "FI_PROVIDER="+provider)
 	n := &native{}
 	cmd.Stderr = &n.errs
 	n.Program = program.Talk(t, cmd)
-	n.Mute() // completions
+	n.Mute() // its output is completions
 	t.Cleanup(func() {
 		if n.HangUp(); t.Failed() {
-			t.Logf("the peer complained:\n%s", &n.errs)
+			t.Logf("standard error of the peer:\n%s", &n.errs)
 		}
 	})
 	return n
 }
 
-// poll takes the lines that are there; an answer is returned.
+// poll processes the lines that are there. If one is an answer, it returns it.
 func (n *native) poll() (answer string, err error) {
 	for {
 		line, err := n.Next(0)
@@ -90,12 +92,12 @@ func (n *native) poll() (answer string, err error) {
 func (n *native) progress() error {
 	answer, err := n.poll()
 	if answer != "" {
-		return fmt.Errorf("the peer answers what was not asked: %s", answer)
+		return fmt.Errorf("an answer of the peer without a command: %s", answer)
 	}
 	return err
 }
 
-// take notes what a line tells; an answer is returned.
+// take processes a line. If it is an answer, it returns it.
 func (n *native) take(line string) (string, error) {
 	f := strings.Fields(line)
 	switch {
@@ -123,12 +125,12 @@ func (n *native) take(line string) (string, error) {
 	case len(f) > 0 && (f[0] == "ok" || f[0] == "fail"):
 		return line, nil
 	default:
-		return "", fmt.Errorf("the peer says %q", line)
+		return "", fmt.Errorf("the peer prints %q", line)
 	}
 	return "", nil
 }
 
-// call gives a command and returns its answer; meanwhile is called while it is awaited.
+// call sends a command and returns its answer. It calls meanwhile while it waits.
 func (n *native) call(meanwhile func() error, format string, args ...any) (string, error) {
 	command := fmt.Sprintf(format, args...)
 	n.Tell(command)
@@ -153,7 +155,7 @@ func (n *native) call(meanwhile func() error, format string, args ...any) (strin
 	}
 }
 
-// hexData is private data as commands have it.
+// hexData returns private data in the form of the commands.
 func hexData(b []byte) string {
 	if len(b) == 0 {
 		return "-"

@@ -38,8 +38,8 @@ func check(t *testing.T, peer tool, sizes []string, iterations int, args ...stri
 	}
 }
 
-// checkAll is check for the ways of fi_pingpong that matter to a kind of endpoint; with GOFABRIC_MANY also for those that take long beside other tests,
-// since native peers keep a processor to themselves.
+// checkAll is check for the options of fi_pingpong that matter to a kind of endpoint. GOFABRIC_MANY adds those that
+// take long beside other tests, because native peers keep a processor busy.
 func checkAll(t *testing.T, peer tool, provider, endpoint string, modes ...string) {
 	t.Helper()
 	common := []string{"-p", provider, "-e", endpoint}
@@ -68,24 +68,25 @@ func TestDebianMsg(t *testing.T) {
 	checkAll(t, debian(t), "tcp", "msg", "msg")
 }
 
-// TestDebianXnetRDM runs against the first version of the RDM protocol: libfabric 1.17 has it as a provider of its own, net.
+// TestDebianXnetRDM runs against the first version of the RDM protocol. In libfabric 1.17 it is a separate provider,
+// net.
 func TestDebianXnetRDM(t *testing.T) {
 	t.Parallel()
 	peer := debian(t)
 	if err := exec.Command("fi_info", "-p", "net", "-t", "FI_EP_RDM").Run(); err != nil {
-		t.Skipf("this libfabric has no provider net: since 1.18 that is tcp, which the other tests run against: %v", err)
+		t.Skipf("this libfabric has no provider net; since 1.18 it is part of tcp, which other tests cover: %v", err)
 	}
 	peer.provider = "net"
 	checkAll(t, peer, "tcp", "rdm", "msg", "tagged")
 }
 
-// TestDebianRDM runs over what the peer's RDM endpoints of provider tcp are: since 1.18 xnet's own, before that ofi_rxm.
+// TestDebianRDM runs against the peer's RDM endpoints of provider tcp: xnet's own since 1.18, ofi_rxm's before.
 func TestDebianRDM(t *testing.T) {
 	t.Parallel()
 	peer := debian(t)
 	out, err := exec.Command("fi_info", "-p", "tcp", "-t", "FI_EP_RDM").Output()
 	if err != nil {
-		need.Missing(t, "fi_info does not tell what RDM endpoints there are: %v", err)
+		need.Missing(t, "fi_info does not list the RDM endpoints: %v", err)
 	}
 	first, _, _ := strings.Cut(string(out), "\n")
 	stack := strings.TrimSpace(strings.TrimPrefix(first, "provider:"))

@@ -7,7 +7,8 @@ import (
 	"gofabric/core"
 )
 
-// TestNativeTogether has both ends send their first message at the same time: one of two connections survives, and both messages arrive.
+// TestNativeTogether has both ends send their first message at the same time. One of two connections survives, and
+// both messages arrive.
 func TestNativeTogether(t *testing.T) {
 	t.Parallel()
 	eachNative(t, core.EPTypeRDM, func(t *testing.T, s nativeStack) {
@@ -39,7 +40,7 @@ func (l *link) together() {
 	l.check(n, "rx", 0, 64, 1)
 }
 
-// TestNativeUnexpected posts receives after the messages, in another order than these were sent.
+// TestNativeUnexpected posts receives after the messages, in another order than the sends.
 func TestNativeUnexpected(t *testing.T) {
 	t.Parallel()
 	eachNative(t, core.EPTypeRDM, func(t *testing.T, s nativeStack) {
@@ -55,8 +56,8 @@ func TestNativeRendezvous(t *testing.T) {
 		if s.provider == "net" {
 			t.Skip("this protocol has no rendezvous")
 		}
-		t.Setenv("FI_TCP_MAX_SAVED_SIZE", "1024") // the peer's too
-		t.Setenv("FI_TCP_MAX_RX_SIZE", "1024")    // below which native does not go
+		t.Setenv("FI_TCP_MAX_SAVED_SIZE", "1024") // for the peer, too
+		t.Setenv("FI_TCP_MAX_RX_SIZE", "1024")    // the lowest value that native accepts
 		eachDirection(t, func(t *testing.T, oursConnects bool) {
 			l := s.link(t, 1)
 			n := l.natives[0]
@@ -71,7 +72,7 @@ func TestNativeRendezvous(t *testing.T) {
 	})
 }
 
-// unexpected sends both ways, with every call.
+// unexpected sends unexpected messages in both directions, with every call.
 func (l *link) unexpected() {
 	for _, e := range [][2]end{{l.ours, l.natives[0]}, {l.natives[0], l.ours}} {
 		for i, c := range taggedMessages {
@@ -93,7 +94,7 @@ func (l *link) unexpected() {
 	}
 }
 
-// outOfOrder sends four messages and receives the last first.
+// outOfOrder sends four messages and receives the last one first.
 func (l *link) outOfOrder(from, to end, c op, n int) {
 	l.t.Helper()
 	const count = 4
@@ -124,7 +125,7 @@ func (l *link) outOfOrder(from, to end, c op, n int) {
 	}
 }
 
-// waits checks that a long message is complete only after a receive was posted, a short one at once.
+// waits checks that a long message completes only after a receive was posted, and a short one at once.
 func (l *link) waits(from, to end) {
 	l.t.Helper()
 	for _, n := range []int{512, 2048, 1 << 20} {
@@ -136,7 +137,7 @@ func (l *link) waits(from, to end) {
 			complete = complete || c.ctx == send
 		}
 		if complete != (n < 1024) {
-			l.t.Errorf("%T: message of %d bytes, not received yet: complete is %v", from, n, complete)
+			l.t.Errorf("%T: message of %d bytes, not received yet: completed: %v", from, n, complete)
 		}
 		l.post(to, op{call: "trecv", ctx: recv, length: n, tag: send})
 		l.good(to, recv)

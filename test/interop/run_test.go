@@ -15,7 +15,7 @@ import (
 
 // This file runs two programs against each other.
 
-// runLimit bounds a pair of programs, both of which are killed when it ends.
+// runLimit is the time limit of a pair of programs. Both are killed when it ends.
 const runLimit = 60 * time.Second
 
 // process is a running program.
@@ -24,7 +24,7 @@ type process struct {
 	tool tool
 }
 
-// start starts a program, which dies with ctx at the latest.
+// start starts a program and kills it when ctx ends.
 func start(ctx context.Context, t *testing.T, w tool, args ...string) *process {
 	t.Helper()
 	if i := slices.Index(args, "-p"); i >= 0 && w.provider != "" {
@@ -36,7 +36,7 @@ func start(ctx context.Context, t *testing.T, w tool, args ...string) *process {
 	return &process{program.Start(t, cmd), w}
 }
 
-// pair runs server and client with the same arguments and returns what they printed. Any failure is the test's.
+// pair runs server and client with the same arguments and returns their outputs. Any failure fails the test.
 func pair(t *testing.T, server, client tool, args ...string) (serverOut, clientOut string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), runLimit)
@@ -58,8 +58,8 @@ func pair(t *testing.T, server, client tool, args ...string) (serverOut, clientO
 	return s.String(), c.String()
 }
 
-// connect runs the client until it ends; again as long as the server is not listening yet, which cannot be known beforehand everywhere: the server takes one
-// connection only.
+// connect runs the client until it ends. It repeats that as long as the server does not listen yet. There is no
+// portable way to know that before, because the server accepts only one connection.
 func connect(ctx context.Context, t *testing.T, s *process, client tool, args ...string) *process {
 	t.Helper()
 	retry := time.NewTicker(20 * time.Millisecond)
@@ -86,18 +86,18 @@ func describe(ctx context.Context, p *process) string {
 	return s
 }
 
-// rows returns the sizes in a table, whose other columns must say that everything sent was answered.
+// rows returns the sizes in a table, and checks in the other columns that everything that was sent was answered.
 func rows(t *testing.T, table string, iterations int) (sizes []string) {
 	t.Helper()
 	lines := strings.Split(strings.TrimSpace(table), "\n")
 	if len(lines) == 0 || !strings.HasPrefix(lines[0], "bytes   #sent   #ack ") {
-		t.Fatalf("no table:\n%s", table)
+		t.Fatalf("the output has no table:\n%s", table)
 	}
 	n := strconv.Itoa(iterations)
 	for _, line := range lines[1:] {
 		f := strings.Fields(line)
 		if len(f) != 8 || f[1] != n || f[2] != "="+n {
-			t.Errorf("unexpected line %q, %s iterations were asked for", line, n)
+			t.Errorf("unexpected line %q; %s iterations were requested", line, n)
 			continue
 		}
 		sizes = append(sizes, f[0])

@@ -12,22 +12,23 @@ import (
 	"gofabric/internal/atomics"
 )
 
-// This file has atomic operations between ours and native: whichever end's processor computes, the results are the same.
+// This file tests atomic operations between ours and native. The results must not depend on which end computes them.
 
-// comparands is where those of a comparing operation stand behind its operands, as in testdata/peer.c.
+// comparands is the offset of a compare operation's comparands behind its operands, as in testdata/peer.c.
 const comparands = 65536
 
-// atom is what an atomic operation does; size is that of an operand, bytes.
+// atom is the datatype and operation of an atomic. size is the size of an operand in bytes.
 type atom struct {
 	dt   core.Datatype
 	op   core.AtomicOp
 	size int
 }
 
-// atomically is one attempt of an atomic operation.
+// atomically attempts an atomic operation once.
 func (o *ours) atomically(p op) error {
 	n := p.length * p.atom.size
-	m := &core.AtomicArgs{IOV: [][]byte{o.tx[p.off : p.off+n]}, Addr: o.dest, Type: p.atom.dt, Op: p.atom.op, Ctx: core.OpContext(p.ctx)}
+	m := &core.AtomicArgs{IOV: [][]byte{o.tx[p.off : p.off+n]}, Addr: o.dest, Type: p.atom.dt,
+		Op: p.atom.op, Ctx: core.OpContext(p.ctx)}
 	for _, s := range p.segs {
 		m.RMAIOC = append(m.RMAIOC, core.RMAIoc{Addr: s.Addr, Count: int(s.Len), Key: s.Key})
 	}
@@ -42,7 +43,7 @@ func (o *ours) atomically(p op) error {
 	return o.ep.CompareAtomic(m, [][]byte{o.tx[from : from+n]}, nil, result, nil, p.flags)
 }
 
-// set and get are the bytes of a buffer of an end.
+// set and get write and read the bytes of a buffer of an end.
 func (l *link) set(e end, buf string, off int, b []byte) {
 	l.t.Helper()
 	if n, ok := e.(*native); ok {
@@ -64,7 +65,7 @@ func (l *link) get(e end, buf string, off, n int) []byte {
 	return bytes.Clone(l.ours.buffer(buf)[off : off+n])
 }
 
-// operands are count numbers of a type: small, of both signs, and different by seed.
+// operands returns count numbers of a type: small, of both signs, and different for each seed.
 func operands(dt core.Datatype, size, count, seed int) []byte {
 	var b []byte
 	for i := range count {
@@ -75,10 +76,11 @@ func operands(dt core.Datatype, size, count, seed int) []byte {
 		case core.Double:
 			b = binary.NativeEndian.AppendUint64(b, math.Float64bits(float64(v)/2))
 		case core.FloatComplex:
-			b = binary.NativeEndian.AppendUint64(b, uint64(math.Float32bits(float32(v)))<<32|uint64(math.Float32bits(float32(3-v))))
+			b = binary.NativeEndian.AppendUint64(b,
+				uint64(math.Float32bits(float32(v)))<<32|uint64(math.Float32bits(float32(3-v))))
 		default:
 			full := binary.NativeEndian.AppendUint64(nil, uint64(int64(v)))
-			b = append(b, full[:size]...) // little-endian machines, which all that native's rxd talks to here are
+			b = append(b, full[:size]...) // little-endian, as all machines on which this test runs
 		}
 	}
 	return b
@@ -89,9 +91,11 @@ var atomicCalls = []struct {
 	kind atomics.Kind
 }{{"atomic", atomics.Base}, {"fetch", atomics.FetchKind}, {"compare", atomics.CompareKind}}
 
-var atomicTypes = []core.Datatype{core.Int8, core.Uint8, core.Int16, core.Uint32, core.Int64, core.Uint64, core.Float, core.Double, core.FloatComplex}
+var atomicTypes = []core.Datatype{core.Int8, core.Uint8, core.Int16, core.Uint32, core.Int64, core.Uint64,
+	core.Float, core.Double, core.FloatComplex}
 
-// TestRXDAtomics runs each operation both ways, in one and in two segments, and compares what native computes with what we do.
+// TestRXDAtomics runs each operation in both directions, in one and in two segments, and compares native's results
+// with ours.
 func TestRXDAtomics(t *testing.T) {
 	t.Parallel()
 	eachRXD(t, func(t *testing.T, s nativeStack) {
@@ -128,7 +132,7 @@ func TestRXDAtomics(t *testing.T) {
 	})
 }
 
-// atomic runs one operation on three operands, and returns what is in memory then and what was there.
+// atomic runs one operation on three operands. It returns the memory afterwards and the fetched values.
 func (l *link) atomic(from, to end, call string, a atom, segs int) []byte {
 	l.t.Helper()
 	const count, guard = 3, 8
@@ -141,7 +145,7 @@ func (l *link) atomic(from, to end, call string, a atom, segs int) []byte {
 	l.set(from, "tx", 0, operands(a.dt, a.size, count, 1))
 	l.set(from, "tx", comparands, operands(a.dt, a.size, count, 2))
 	l.set(from, "rx", 0, make([]byte, n+guard))
-	was := operands(a.dt, a.size, count, 2+int(a.op)%2) // half of the comparisons are with what is there
+	was := operands(a.dt, a.size, count, 2+int(a.op)%2) // half of the comparisons are true
 	at := 0
 	for _, s := range p.segs {
 		k := int(s.Len) * a.size
@@ -161,11 +165,13 @@ func (l *link) atomic(from, to end, call string, a atom, segs int) []byte {
 	return append(got, result...)
 }
 
-// lacking posts to native what would crash it: that fails here, and the operations after it find native alive.
+// lacking posts operations to native that would crash it. They must fail at our end, and native serves the operations
+// after them.
 func (l *link) lacking(n *native) {
 	l.t.Helper()
 	for _, dt := range []core.Datatype{core.DoubleComplex, core.LongDouble, core.Int128, core.Uint128} {
-		p := op{call: "atomic", ctx: l.context(), length: 1, atom: atom{dt, core.AtomicSum, atomics.Size(atomics.Datatype(dt))}}
+		p := op{call: "atomic", ctx: l.context(), length: 1,
+			atom: atom{dt, core.AtomicSum, atomics.Size(atomics.Datatype(dt))}}
 		p.segs = []core.RMAIov{{Addr: 64, Len: 1, Key: keyAll}}
 		l.post(l.ours, p)
 		if c := l.want(l.ours, p.ctx); c.err != core.ErrOpNotSupp {

@@ -10,12 +10,14 @@ import (
 	"gofabric/core"
 )
 
-// This file has what is rare between rxd peers: piles of unexpected messages, traffic both ways at once, refused accesses, peers that begin anew.
+// This file tests rare situations between rxd peers: many unexpected messages, traffic in both directions at once,
+// refused accesses, peers that restart.
 
-// counted is what counters count, in the order that testdata/peer.c tells them.
-var counted = []core.BindFlags{core.BindSend, core.BindRecv, core.BindRead, core.BindWrite, core.BindRemoteRead, core.BindRemoteWrite}
+// counted is what the counters count, in the order in which testdata/peer.c reports them.
+var counted = []core.BindFlags{core.BindSend, core.BindRecv, core.BindRead, core.BindWrite,
+	core.BindRemoteRead, core.BindRemoteWrite}
 
-// counts are an end's counters.
+// counts returns an end's counters.
 func (l *link) counts(e end) (v [6]uint64) {
 	l.t.Helper()
 	if n, ok := e.(*native); ok {
@@ -30,21 +32,21 @@ func (l *link) counts(e end) (v [6]uint64) {
 	return v
 }
 
-// rxdLink is a native peer and ours, which know each other.
+// rxdLink connects a native peer and ours.
 func rxdLink(t *testing.T, s nativeStack) (l *link, n *native) {
 	l = s.link(t, 1)
 	l.join(l.natives[0], true, nil, nil)
 	return l, l.natives[0]
 }
 
-// both runs f for each end sending.
+// both runs f with each end as the sender.
 func (l *link) both(f func(from, to end)) {
 	l.t.Helper()
 	l.sub("ours to native", func() { f(l.ours, l.natives[0]) })
 	l.sub("native to ours", func() { f(l.natives[0], l.ours) })
 }
 
-// pile is one of many messages of mixed kinds and sizes.
+// pile returns one of many messages of mixed kinds and sizes.
 func pile(i int) op {
 	p := op{call: "send", length: []int{1, 100, 1408, 1409, 5000, 40000}[i%6], off: i << 16}
 	if i%2 == 1 {
@@ -55,7 +57,7 @@ func pile(i int) op {
 
 const piled = 48
 
-// pileUp posts the sends, or the receives, of a pile.
+// pileUp posts the sends or the receives of a pile.
 func (l *link) pileUp(e end, receive bool, base uint64) {
 	l.t.Helper()
 	for i := range piled {
@@ -70,7 +72,7 @@ func (l *link) pileUp(e end, receive bool, base uint64) {
 	}
 }
 
-// piledUp waits for them.
+// piledUp waits for the completions of a pile.
 func (l *link) piledUp(e end, receive bool, base uint64) {
 	l.t.Helper()
 	for i := range piled {
@@ -94,7 +96,7 @@ func TestRXDUnexpected(t *testing.T) {
 		l.both(func(from, to end) {
 			for range 3 {
 				l.pileUp(from, false, 1000)
-				l.until("the first arrives", func() bool { return len(from.in().done) > 0 })
+				l.until("the first message arrives", func() bool { return len(from.in().done) > 0 })
 				l.pileUp(to, true, 2000)
 				l.piledUp(from, false, 1000)
 				l.piledUp(to, true, 2000)
@@ -110,7 +112,7 @@ func TestRXDUnexpected(t *testing.T) {
 	})
 }
 
-// TestRXDTogether has both ends send a pile at the same time, from the first packet on.
+// TestRXDTogether has both ends send a pile at the same time, beginning with the first packet.
 func TestRXDTogether(t *testing.T) {
 	t.Parallel()
 	eachRXD(t, func(t *testing.T, s nativeStack) {
@@ -133,7 +135,7 @@ func TestRXDTogether(t *testing.T) {
 	})
 }
 
-// TestRXDLong has the longest messages that the buffers hold go both ways at once.
+// TestRXDLong sends the longest messages that the buffers hold in both directions at once.
 func TestRXDLong(t *testing.T) {
 	t.Parallel()
 	eachRXD(t, func(t *testing.T, s nativeStack) {
@@ -155,7 +157,7 @@ func TestRXDLong(t *testing.T) {
 	})
 }
 
-// TestRXDMultiRecv takes native's messages into one buffer of ours.
+// TestRXDMultiRecv receives native's messages in one buffer of ours.
 func TestRXDMultiRecv(t *testing.T) {
 	t.Parallel()
 	eachRXD(t, func(t *testing.T, s nativeStack) {
@@ -178,7 +180,7 @@ func TestRXDMultiRecv(t *testing.T) {
 	})
 }
 
-// TestRXDOneWay has one end send only; the other never has anything to say.
+// TestRXDOneWay has only one end send messages.
 func TestRXDOneWay(t *testing.T) {
 	t.Parallel()
 	eachRXD(t, func(t *testing.T, s nativeStack) {
@@ -208,7 +210,7 @@ func TestRXDOneWay(t *testing.T) {
 	})
 }
 
-// TestRXDCounters counts what both ends do.
+// TestRXDCounters compares the counters of both ends with the operations.
 func TestRXDCounters(t *testing.T) {
 	t.Parallel()
 	eachRXD(t, func(t *testing.T, s nativeStack) {
@@ -239,11 +241,12 @@ func TestRXDCounters(t *testing.T) {
 	})
 }
 
-// TestRXDBadKey names memory of native that may not be accessed: the operation fails, native lives, and we can speak to it again.
+// TestRXDBadKey names memory of native that may not be accessed. The operation fails, native does not crash, and
+// further messages can be exchanged.
 func TestRXDBadKey(t *testing.T) {
 	t.Parallel()
 	eachRXD(t, func(t *testing.T, s nativeStack) {
-		links := make([]*link, len(badAccesses)) // all at once: each takes until we believe that native will not change its mind
+		links := make([]*link, len(badAccesses)) // all at once: each takes until our end gives the access up
 		for i, b := range badAccesses {
 			l, n := rxdLink(t, s)
 			links[i] = l
@@ -271,8 +274,8 @@ func TestRXDBadKey(t *testing.T) {
 	})
 }
 
-// TestRXDBadKeyOfNative has native name memory of ours that it may not access: nothing of it is touched, and others can speak to us, while native
-// tries again.
+// TestRXDBadKeyOfNative has native name memory of ours that it may not access. The memory is not touched. Other peers
+// can send to us while native tries again.
 func TestRXDBadKeyOfNative(t *testing.T) {
 	t.Parallel()
 	eachRXD(t, func(t *testing.T, s nativeStack) {
@@ -298,8 +301,8 @@ func TestRXDBadKeyOfNative(t *testing.T) {
 	})
 }
 
-// TestRXDRestart has another native process take the address of one that has ended, and speak first. That we do is another test: native dies of the index
-// that its predecessor gave out, as it does when both ends are native, for nothing has told us.
+// TestRXDRestart starts another native process at the address of one that has ended. The new one sends first.
+// TestRXDSilentRestart has our end send first.
 func TestRXDRestart(t *testing.T) {
 	t.Parallel()
 	eachRXD(t, func(t *testing.T, s nativeStack) {
@@ -322,8 +325,9 @@ func TestRXDRestart(t *testing.T) {
 	})
 }
 
-// TestRXDOursRestarts has another endpoint of ours take the address of one that has ended. Native goes on with the numbers of the old one, in both ways.
-func TestRXDOursRestarts(t *testing.T) { // not parallel: another test could be given the port
+// TestRXDOursRestarts opens another endpoint of ours at the address of one that has closed. Native continues with the
+// numbers of the old one, in both directions.
+func TestRXDOursRestarts(t *testing.T) { // not parallel: another test could get the port
 	eachRXD(t, func(t *testing.T, s nativeStack) {
 		for _, old := range []string{"sent", "received", "both"} {
 			t.Run(old, func(t *testing.T) {
@@ -353,8 +357,9 @@ func TestRXDOursRestarts(t *testing.T) { // not parallel: another test could be 
 	})
 }
 
-// TestRXDSilentRestart has another native process take the address of one that has ended, and ours speak first: native dies of an index that its
-// predecessor gave out, so it has to be asked again.
+// TestRXDSilentRestart starts another native process at the address of one that has ended. Our end sends first. Native
+// crashes on an index that its predecessor gave out (also when both ends are native), so our end must repeat the
+// handshake.
 func TestRXDSilentRestart(t *testing.T) {
 	t.Parallel()
 	eachRXD(t, func(t *testing.T, s nativeStack) {
@@ -369,7 +374,7 @@ func TestRXDSilentRestart(t *testing.T) {
 		l.must(err)
 		l.tell(n, "insert %s", name)
 		time.Sleep(1100 * time.Millisecond)
-		l.post(l.ours, op{call: "tsend", ctx: l.context(), length: 10}) // finds it out, and is lost
+		l.post(l.ours, op{call: "tsend", ctx: l.context(), length: 10}) // reveals the restart, and is lost
 		for start := time.Now(); time.Since(start) < 300*time.Millisecond; {
 			l.must(l.progress())
 		}

@@ -6,9 +6,10 @@ import (
 	"gofabric/core"
 )
 
-// This file has reliable datagrams against testdata/peer.c: everything that the gateway of util/rxd/engine translates, each way.
+// This file tests reliable datagrams against testdata/peer.c: everything that the gateway of util/rxd/engine
+// translates, in both directions.
 
-// eachRXD runs f over the native libraries that are at hand.
+// eachRXD runs f over the native libraries that are installed.
 func eachRXD(t *testing.T, f func(t *testing.T, s nativeStack)) {
 	for _, s := range []struct {
 		name    string
@@ -20,13 +21,15 @@ func eachRXD(t *testing.T, f func(t *testing.T, s nativeStack)) {
 	}
 }
 
-// rxdSizes are around the edges of native's packets: 1,472 bytes, less the header of each operation, and then 1,440 more each.
-var rxdSizes = []int{0, 1, 128, 1328, 1329, 1424, 1425, 1432, 1433, 1440, 1441, 1448, 1449, 1456, 1457, 1472, 2848, 2849, 2856, 2857, 2864, 2865, 2872, 2873,
+// rxdSizes are around the limits of native's packets: 1,472 bytes less the header of each operation, then 1,440 more
+// for each packet.
+var rxdSizes = []int{0, 1, 128, 1328, 1329, 1424, 1425, 1432, 1433, 1440, 1441, 1448, 1449, 1456, 1457, 1472, 2848,
+	2849, 2856, 2857, 2864, 2865, 2872, 2873,
 	65536, 1<<20 + 3}
 
 var rxdFewSizes = []int{1, 65536, 2<<20 + 7}
 
-// TestRXDTransfers runs all calls in all sizes, each end being the initiator and the target, whoever spoke first.
+// TestRXDTransfers runs all calls in all sizes. Each end is the initiator and the target, and each sends first once.
 func TestRXDTransfers(t *testing.T) {
 	t.Parallel()
 	eachRXD(t, func(t *testing.T, s nativeStack) {
@@ -34,7 +37,7 @@ func TestRXDTransfers(t *testing.T) {
 			l := s.link(t, 1)
 			l.join(l.natives[0], oursConnects, nil, nil)
 			if l.sizesOf = rxdSizes; !oursConnects {
-				l.sizesOf = rxdFewSizes // the edges depend on who sends, not on who spoke first
+				l.sizesOf = rxdFewSizes // the limits depend on the sender, not on which end sends first
 			}
 			l.transfers()
 		})

@@ -4,7 +4,7 @@ import "testing"
 
 const rxd = "udp;ofi_rxd"
 
-// Reliable datagrams: each end speaks native's packets of version 2 with the other.
+// Reliable datagrams. Both ends exchange native's packets of version 2.
 
 func TestRXDItself(t *testing.T) {
 	t.Parallel()
@@ -12,7 +12,7 @@ func TestRXDItself(t *testing.T) {
 }
 
 func TestDebianRXD(t *testing.T) {
-	t.Parallel() // at its end, native waits for what cannot come any more
+	t.Parallel() // at the end native waits for packets that will not arrive
 	checkAll(t, debian(t), rxd, "rdm", "msg", "tagged")
 }
 

@@ -6,8 +6,8 @@ import (
 	"gofabric/test/need"
 )
 
-// TestRXMBounded talks to two native peers in turn with an endpoint that should have one connection: the idle one is closed, and neither peer sees more of it
-// than a new connection.
+// TestRXMBounded has an endpoint that should keep one connection send to two native peers in turn. It closes the idle
+// connection, and the peers see only that a new connection is made.
 func TestRXMBounded(t *testing.T) {
 	need.Asked(t, "it waits until connections are idle")
 	t.Setenv("FI_OFI_RXM_MAX_CONNS", "1")
@@ -18,7 +18,8 @@ func TestRXMBounded(t *testing.T) {
 		}
 		for i := range 3 {
 			for _, n := range l.natives {
-				l.until("only one connection", func() bool { return l.ours.ep.Driver().(interface{ Connections() int }).Connections() <= 1 })
+				l.until("only one connection",
+					func() bool { return l.ours.ep.Driver().(interface{ Connections() int }).Connections() <= 1 })
 				name := l.tell(n, "name")
 				l.must(l.ours.insert(name))
 				l.message(l.ours, n, op{call: "tsend"}, 1000+70_000*i, false)

@@ -4,11 +4,11 @@ import (
 	"testing"
 )
 
-// TestRXMRestart has another native process take the address of one that has ended, once with what we say to the dead in between and once without. We find
-// the new one, and it us.
+// TestRXMRestart starts another native process at the address of one that has ended. In one case our end sends to the
+// dead process in between, in the other it does not. Both ends can then send to each other.
 func TestRXMRestart(t *testing.T) {
 	eachRXM(t, func(t *testing.T, s nativeStack) {
-		for name, speak := range map[string]bool{"told": true, "not told": false} {
+		for name, speak := range map[string]bool{"with a send in between": true, "without": false} {
 			t.Run(name, func(t *testing.T) {
 				l := s.link(t, 1)
 				n := l.natives[0]
@@ -19,9 +19,10 @@ func TestRXMRestart(t *testing.T) {
 				l.natives = nil
 				if speak {
 					ctx := l.context()
-					l.post(l.ours, op{call: "tsend", ctx: ctx, length: 300_000, tag: ctx}) // announced: it cannot have arrived
+					// The message is announced: it cannot have arrived.
+					l.post(l.ours, op{call: "tsend", ctx: ctx, length: 300_000, tag: ctx})
 					if c := l.want(l.ours, ctx); c.err == 0 {
-						l.t.Errorf("a message to a peer that is gone is complete: %+v", c)
+						l.t.Errorf("a message to a peer that has ended completed: %+v", c)
 					}
 				}
 				n = startPeer(t, s.program, s.provider, s.kindName(), port)

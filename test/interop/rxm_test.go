@@ -14,7 +14,7 @@ import (
 
 const (
 	rxm       = "tcp;ofi_rxm"
-	rxmInject = 64 // what native injects
+	rxmInject = 64 // the longest message that native injects
 )
 
 func TestRXMItself(t *testing.T) {
@@ -32,7 +32,7 @@ func TestNative2RXM(t *testing.T) {
 	checkAll(t, native2(t), rxm, "rdm", "msg", "tagged")
 }
 
-// eachRXM runs f over the native libraries that are at hand.
+// eachRXM runs f over the native libraries that are installed.
 func eachRXM(t *testing.T, f func(t *testing.T, s nativeStack)) {
 	for _, s := range []struct {
 		name    string
@@ -44,10 +44,11 @@ func eachRXM(t *testing.T, f func(t *testing.T, s nativeStack)) {
 	}
 }
 
-// rxmSizes are around the limits of what goes in a packet, in segments, and stays at the sender.
-var rxmSizes = []int{0, 1, 63, 64, 4095, 4096, 4097, 16383, 16384, 16385, 32768, 32769, 131071, 131072, 131073, 1<<20 + 3}
+// rxmSizes are around the limits of messages that travel in a packet, in segments, or by rendezvous.
+var rxmSizes = []int{0, 1, 63, 64, 4095, 4096, 4097, 16383, 16384, 16385, 32768, 32769,
+	131071, 131072, 131073, 1<<20 + 3}
 
-// TestRXMTransfers runs all calls in all sizes, each end being the initiator and the target, whoever connects.
+// TestRXMTransfers runs all calls in all sizes. Each end is the initiator and the target, and each connects once.
 func TestRXMTransfers(t *testing.T) {
 	t.Parallel()
 	eachRXM(t, func(t *testing.T, s nativeStack) {
@@ -60,9 +61,9 @@ func TestRXMTransfers(t *testing.T) {
 	})
 }
 
-// TestRXMWrites has announced messages written instead of read, at both ends.
+// TestRXMWrites makes both ends transfer announced messages by writes instead of reads.
 func TestRXMWrites(t *testing.T) {
-	t.Setenv("FI_OFI_RXM_USE_RNDV_WRITE", "1") // the peer's too
+	t.Setenv("FI_OFI_RXM_USE_RNDV_WRITE", "1") // for the peer, too
 	t.Setenv("FI_OFI_RXM_SAR_LIMIT", "16384")
 	eachRXM(t, func(t *testing.T, s nativeStack) {
 		l := s.link(t, 1)
@@ -72,7 +73,7 @@ func TestRXMWrites(t *testing.T) {
 	})
 }
 
-// TestRXMUnexpected posts receives after the messages, in another order than these were sent.
+// TestRXMUnexpected posts receives after the messages, in another order than the sends.
 func TestRXMUnexpected(t *testing.T) {
 	t.Parallel()
 	eachRXM(t, func(t *testing.T, s nativeStack) {
@@ -82,7 +83,8 @@ func TestRXMUnexpected(t *testing.T) {
 	})
 }
 
-// TestRXMTogether has both ends send their first message at the same time: one of two connections survives, and both messages arrive.
+// TestRXMTogether has both ends send their first message at the same time. One of two connections survives, and both
+// messages arrive.
 func TestRXMTogether(t *testing.T) {
 	t.Parallel()
 	eachRXM(t, func(t *testing.T, s nativeStack) {
@@ -93,7 +95,8 @@ func TestRXMTogether(t *testing.T) {
 	})
 }
 
-// TestRXMAtomics runs each operation both ways, in one and in two segments, and compares what native computes with what we do.
+// TestRXMAtomics runs each operation in both directions, in one and in two segments, and compares native's results
+// with ours.
 func TestRXMAtomics(t *testing.T) {
 	t.Parallel()
 	eachRXM(t, func(t *testing.T, s nativeStack) {
@@ -123,8 +126,8 @@ func TestRXMAtomics(t *testing.T) {
 	})
 }
 
-// TestRXMAuxConns has peers with several connections (FI_OFI_RXM_NUM_MSG_EPS, native from 2.6 on), at both ends or at one: whoever connects, all calls in all sizes
-// work. All numbers are for GOFABRIC_MANY.
+// TestRXMAuxConns has peers with several connections (FI_OFI_RXM_NUM_MSG_EPS, in native since 2.6), at both ends or at
+// one. Each end connects once, and all calls in all sizes work. All combinations run with GOFABRIC_MANY only.
 func TestRXMAuxConns(t *testing.T) {
 	for _, ends := range []struct {
 		ours, theirs string
@@ -132,20 +135,22 @@ func TestRXMAuxConns(t *testing.T) {
 	}{{"3", "3", 3}, {"1", "3", 1}, {"3", "1", 1}, {"4", "2", 2}} {
 		for _, vars := range []string{"", "FI_OFI_RXM_USE_RNDV_WRITE=1"} {
 			t.Run(fmt.Sprintf("%s and %s %s", ends.ours, ends.theirs, vars), func(t *testing.T) {
-				if few := ends.ours == "3" && ends.theirs == "3" && vars == "" || ends.ours == "4" && vars != ""; !few && !need.Many() {
-					t.Skip("one of many: set GOFABRIC_MANY")
+				if few := ends.ours == "3" && ends.theirs == "3" && vars == "" || ends.ours == "4" &&
+					vars != ""; !few && !need.Many() {
+					t.Skip("one of many combinations: set GOFABRIC_MANY")
 				}
 				t.Setenv("FI_OFI_RXM_NUM_MSG_EPS", ends.ours)
 				if vars != "" {
 					t.Setenv("FI_OFI_RXM_USE_RNDV_WRITE", "1")
 				}
 				eachRXM(t, func(t *testing.T, s nativeStack) {
-					s.program.env = append(s.program.env[:len(s.program.env):len(s.program.env)], "FI_OFI_RXM_NUM_MSG_EPS="+ends.theirs)
+					s.program.env = append(s.program.env[:len(s.program.env):len(s.program.env)],
+						"FI_OFI_RXM_NUM_MSG_EPS="+ends.theirs)
 					eachDirection(t, func(t *testing.T, oursConnects bool) {
 						l := s.link(t, 1)
 						l.join(l.natives[0], oursConnects, nil, nil)
-						l.sizesOf = []int{64, 131072, 131073} // in a packet, in segments, left at the sender
-						for range 2 {                         // connections come while there is something to do
+						l.sizesOf = []int{64, 131072, 131073} // in a packet, in segments, by rendezvous
+						for range 2 {                         // connections are made while there are transfers
 							l.transfers()
 						}
 						if n := l.ours.ep.Driver().(interface{ Connections() int }).Connections(); s.name != "debian" && n != ends.conns {

@@ -11,7 +11,7 @@ import (
 	"gofabric/test/program"
 )
 
-// This file finds and builds the programs that talk to each other.
+// This file finds and builds the programs that run against each other.
 
 const envNative = "GOFABRIC_NATIVE_PINGPONG"
 
@@ -19,13 +19,13 @@ const envNative = "GOFABRIC_NATIVE_PINGPONG"
 type tool struct {
 	name string
 	path string
-	args []string // before all others
-	env  []string // beside the test's own
+	args []string // they precede the test's own arguments
+	env  []string // in addition to the test's own
 
-	provider string // what it calls the provider, if not what we do
+	provider string // its name for the provider, if different from ours
 }
 
-// ofi is ofi pingpong, built by TestMain.
+// ofi is ofi pingpong. TestMain builds it.
 var ofi tool
 
 func TestMain(m *testing.M) { os.Exit(run(m)) }
@@ -42,7 +42,7 @@ func run(m *testing.M) int {
 		return 1
 	}
 	ofi = tool{name: "ofi pingpong", path: filepath.Join(dir, "ofi"), args: []string{"pingpong", "--timeout", "20s"}}
-	parallel.Run(4) // they wait for native peers' timers most of their time
+	parallel.Run(4) // the tests mostly wait for timers of native peers
 	return m.Run()
 }
 
@@ -52,12 +52,13 @@ func debian(t *testing.T) tool {
 	return tool{name: "fi_pingpong", path: need.Programs(t, "libfabric-bin", "fi_pingpong")}
 }
 
-// native2 is the fi_pingpong of a libfabric 2.x, run with the library beside it.
+// native2 is the fi_pingpong of a libfabric 2.x. It runs with the library of the same folder.
 func native2(t *testing.T) tool {
 	t.Helper()
 	path := os.Getenv(envNative)
 	if path == "" {
-		// Not even required peers include it: no distribution has it yet, it must be built.
+		// GOFABRIC_PEERS=required does not include it, because it must be built from source: no distribution has it
+		// yet.
 		t.Skipf("%s is not set: build libfabric 2.x and set it to its fi_pingpong", envNative)
 	}
 	if _, err := os.Stat(path); err != nil {

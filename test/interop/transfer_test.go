@@ -33,12 +33,15 @@ var taggedMessages = []op{
 	{call: "tinject"}, {call: "tinjectdata", data: transferData},
 }
 
-// Remote accesses; segs holds as many segments as there shall be.
+// Remote accesses. segs has as many segments as the test will use.
 var remotes = []op{
-	{call: "write", segs: segments(1)}, {call: "writev", parts: 4, segs: segments(1)}, {call: "writedata", data: transferData, segs: segments(1)},
-	{call: "writemsg", parts: 3, segs: segments(4)}, {call: "writemsg", segs: segments(2), flags: core.OpDeliveryComplete},
+	{call: "write", segs: segments(1)}, {call: "writev", parts: 4, segs: segments(1)},
+	{call: "writedata", data: transferData, segs: segments(1)},
+	{call: "writemsg", parts: 3, segs: segments(4)},
+	{call: "writemsg", segs: segments(2), flags: core.OpDeliveryComplete},
 	{call: "writemsg", segs: segments(3), flags: core.OpTransmitComplete},
-	{call: "writemsg", parts: 2, segs: segments(4), flags: core.OpRemoteCQData | core.OpDeliveryComplete, data: transferData},
+	{call: "writemsg", parts: 2, segs: segments(4),
+		flags: core.OpRemoteCQData | core.OpDeliveryComplete, data: transferData},
 	{call: "inject_write", segs: segments(1)}, {call: "inject_writedata", data: transferData, segs: segments(1)},
 	{call: "read", segs: segments(1)}, {call: "readv", parts: 4, segs: segments(1)},
 	{call: "readmsg", parts: 3, segs: segments(4)}, {call: "readmsg", segs: segments(2)},
@@ -64,7 +67,7 @@ func place(p op, length int) op {
 	return p
 }
 
-// where is the offset of a segment in mem.
+// where returns the offset of a segment in mem.
 func where(s core.RMAIov) int {
 	if s.Key == keyHalf {
 		return bufSize/2 + int(s.Addr)
@@ -72,7 +75,8 @@ func where(s core.RMAIov) int {
 	return int(s.Addr)
 }
 
-// TestNativeTransfers runs all calls in all sizes, each end being the initiator and the target, over a connection that either end made.
+// TestNativeTransfers runs all calls in all sizes. Each end is the initiator and the target, over a connection that
+// each end made once.
 func TestNativeTransfers(t *testing.T) {
 	t.Parallel()
 	eachNative(t, 0, func(t *testing.T, s nativeStack) {
@@ -84,9 +88,10 @@ func TestNativeTransfers(t *testing.T) {
 	})
 }
 
-// transfers runs all transfers both ways until one fails.
+// transfers runs all transfers in both directions until one fails.
 //
-// Each call has every third size, beginning with another one than the call before; all calls have all sizes with GOFABRIC_MANY.
+// Each call has every third size, beginning with another one than the call before. With GOFABRIC_MANY all calls have
+// all sizes.
 func (l *link) transfers() {
 	calls := messages
 	if l.ours.av != nil {
@@ -132,7 +137,7 @@ func (l *link) sizes(from, to end, c op, first int) {
 	}
 }
 
-// kinds are the flags of completions that say what completed.
+// kinds are the flags of a completion that name the operation.
 const kinds = core.CompMsg | core.CompTagged | core.CompRMA | core.CompSend | core.CompRecv | core.CompRead | core.CompWrite | core.CompRemoteRead | core.CompRemoteWrite |
 	core.CompRemoteCQData
 
@@ -143,7 +148,7 @@ func (l *link) wantFlags(e end, c completion, want core.CompFlags) {
 	}
 }
 
-// message sends one message; late posts the receive after the send.
+// message sends one message. With late it posts the receive after the send.
 func (l *link) message(from, to end, c op, n int, late bool) {
 	l.t.Helper()
 	send, recv := l.context(), l.context()
@@ -152,7 +157,7 @@ func (l *link) message(from, to end, c op, n int, late bool) {
 	if c.tagged() {
 		c.tag = transferTag + send
 		if l.net {
-			c.tag &^= 1 << 63 // which that provider has a use for: it does not find unexpected messages with it
+			c.tag &^= 1 << 63 // the provider reserves this bit, and does not find unexpected messages with it
 		}
 		r.call, r.tag, kind = "trecv", c.tag, core.CompTagged
 	}
@@ -196,7 +201,7 @@ func (l *link) write(from, to end, c op) {
 		if got.data != c.data {
 			l.t.Errorf("%T: written with data %#x, want %#x", to, got.data, c.data)
 		}
-		got.flags |= core.CompRMA // which 1.17 leaves out
+		got.flags |= core.CompRMA // 1.17 omits the flag
 		l.wantFlags(to, got, core.CompRemoteWrite|core.CompRMA|core.CompRemoteCQData)
 	} else if c.flags&core.OpDeliveryComplete == 0 {
 		l.flush(from, to)

@@ -1,2 +1,2 @@
-// Package journal collects what is logged while a test runs: who was refused on this host (internal/trust), and why.
+// Package journal collects log lines during a test: which process was refused on this host (internal/trust), and why.
 package journal

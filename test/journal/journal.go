@@ -21,7 +21,7 @@ type Journal struct {
 	b  bytes.Buffer
 }
 
-// Listen collects what is logged from now on, until the test ends.
+// Listen collects log lines until the test ends.
 func Listen(t testing.TB) *Journal {
 	j, before := &Journal{t: t}, slog.Default()
 	slog.SetDefault(slog.New(slog.NewTextHandler(j, nil)))
@@ -30,7 +30,7 @@ func Listen(t testing.TB) *Journal {
 	return j
 }
 
-// Write takes a line.
+// Write collects a line.
 func (j *Journal) Write(b []byte) (int, error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -43,7 +43,7 @@ func (j *Journal) String() string {
 	return j.b.String()
 }
 
-// Want waits for a line with all of these.
+// Want waits for a line that contains all of these words.
 func (j *Journal) Want(words ...string) {
 	j.t.Helper()
 	defer func() {
@@ -70,7 +70,8 @@ func hasAll(line string, words []string) bool {
 	return true
 }
 
-// Refused is how often this process has refused an untrusted one the use of: stream, datagrams, copies or vectors.
+// Refused returns how often this process has refused an untrusted process the use of: stream, datagrams, copies or
+// vectors.
 func Refused(use string) uint64 {
 	for _, total := range telemetry.Collect().Totals {
 		if total.Provider == trust.Provider {

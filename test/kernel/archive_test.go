@@ -19,10 +19,10 @@ import (
 	"github.com/cavaliergopher/cpio"
 )
 
-// root is the module's folder, seen from here.
+// root is the module's folder, relative to this package.
 const root = "../.."
 
-// archive is what the machine's file system begins with (initramfs: Documentation/filesystems/ramfs-rootfs-initramfs.rst).
+// archive is the initial file system of the machine (initramfs: Documentation/filesystems/ramfs-rootfs-initramfs.rst).
 type archive struct {
 	t    *testing.T
 	file *os.File
@@ -43,7 +43,7 @@ func newArchive(t *testing.T) *archive {
 	return a
 }
 
-// close returns the archive's file.
+// close returns the path of the archive.
 func (a *archive) close() string {
 	if err := a.w.Close(); err != nil {
 		a.t.Fatal(err)
@@ -68,7 +68,7 @@ func (a *archive) write(r io.Reader) {
 	}
 }
 
-// folder puts a folder in, and those above it.
+// folder adds a folder and its parents.
 func (a *archive) folder(name string) {
 	if a.has[name] {
 		return
@@ -77,14 +77,14 @@ func (a *archive) folder(name string) {
 	a.head(&cpio.Header{Name: name, Mode: cpio.TypeDir | 0o755})
 }
 
-// text puts in a file with this text.
+// text adds a file with this text.
 func (a *archive) text(name, text string) {
 	a.folder(path.Dir(name))
 	a.head(&cpio.Header{Name: name, Mode: cpio.TypeReg | 0o644, Size: int64(len(text))})
 	a.write(strings.NewReader(text))
 }
 
-// copy puts in a file of this machine.
+// copy adds a file of this machine.
 func (a *archive) copy(name, from string) {
 	if a.has[name] {
 		return
@@ -103,10 +103,10 @@ func (a *archive) copy(name, from string) {
 	a.write(f)
 }
 
-// library finds the files that ldd(1) names.
+// library matches the files that ldd(1) prints.
 var library = regexp.MustCompile(`(/\S+) \(0x`)
 
-// tool puts in a program of this machine, with the libraries that it needs.
+// tool adds a program of this machine, with the libraries that it needs.
 func (a *archive) tool(name string) {
 	from, err := exec.LookPath(name)
 	if err != nil {
@@ -122,10 +122,10 @@ func (a *archive) tool(name string) {
 	}
 }
 
-// program puts in a program of this module.
+// program adds a program of this module.
 func (a *archive) program(name, pkg string) { a.build(name, "build", pkg) }
 
-// tests puts in a package's tests, as the program tests in the package's folder, with their data.
+// tests adds the tests of a package as a program, in the package's folder, with their data.
 func (a *archive) tests(pkg string) {
 	a.build("/"+pkg+"/tests", "test", "-c", "./"+pkg)
 	data := filepath.Join(root, pkg, "testdata")
@@ -143,7 +143,7 @@ func (a *archive) tests(pkg string) {
 	}
 }
 
-// build makes a program that needs no libraries.
+// build builds a program that needs no libraries.
 func (a *archive) build(name string, args ...string) {
 	out := filepath.Join(a.t.TempDir(), path.Base(name))
 	cmd := exec.Command("go", slices.Insert(slices.Clone(args), 1, "-o", out, "-ldflags=-s -w")...)
@@ -155,7 +155,7 @@ func (a *archive) build(name string, args ...string) {
 	a.copy(name, out)
 }
 
-// modulePaths are the files of the modules with all that they need, in the order to load them.
+// modulePaths returns the files of the modules and of those that they need, in the order to load them.
 func modulePaths(t *testing.T, tree string) (paths []string) {
 	files := map[string]string{}
 	err := filepath.WalkDir(tree, func(name string, d fs.DirEntry, err error) error {
@@ -171,7 +171,7 @@ func modulePaths(t *testing.T, tree string) (paths []string) {
 	need = func(module string) {
 		file := files[module]
 		if file == "" || slices.Contains(paths, file) {
-			return // without a file it is in the kernel, or missed by the test that wants it
+			return // a module without a file is built into the kernel, or the test that needs it will fail
 		}
 		for _, below := range needs(t, file) {
 			need(below)
@@ -184,7 +184,7 @@ func modulePaths(t *testing.T, tree string) (paths []string) {
 	return paths
 }
 
-// needs are the modules that one names as those it stands on.
+// needs returns the modules that a module depends on.
 func needs(t *testing.T, file string) []string {
 	f, err := elf.Open(file)
 	if err != nil {
@@ -193,7 +193,7 @@ func needs(t *testing.T, file string) []string {
 	defer f.Close()
 	section := f.Section(".modinfo")
 	if section == nil {
-		t.Fatal(fmt.Errorf("%s is no module", file))
+		t.Fatal(fmt.Errorf("%s is not a kernel module", file))
 	}
 	info, err := section.Data()
 	if err != nil {

@@ -16,23 +16,25 @@ import (
 	"gofabric/test/need"
 )
 
-// long is when the machine is switched off: instructions are interpreted, so it takes a minute or two.
+// long is the time limit of the machine. QEMU interprets instructions, so the tests take a minute or two.
 const long = 12 * time.Minute
 
-// A job is a package's tests that run in the machine.
+// A job is the tests of a package that run in the machine.
 type job struct {
 	pkg  string
-	run  string   // which of its tests
-	pass []string // tests that must have passed, of which no part was skipped
+	run  string   // which tests of the package
+	pass []string // tests that must pass without skipped parts
 }
 
 var jobs = []job{
 	{"internal/neigh", "VLAN|Neighbour|Gateway|LinkLocal|Unprivileged", []string{"TestVLAN", "TestNeighbour"}},
 	{"internal/xdp", "VLAN|Program|Runs|ToSocket/.*/(1500|3490)|OtherPro|DownAndGone|WithoutPrivilege|Reasons|PacketSocket|BusyPoll", []string{"TestVLAN", "TestToSocket", "TestReasons", "TestOtherProcess", "TestDownAndGone", "TestPacketSocket", "TestBusyPoll", "TestProgram", "TestProgramRuns", "TestRuns"}},
-	{"test/netns", "XDPVLAN|XDPStacks/.*true.true.*9000|RXDLoss", []string{"TestRXDLoss", "TestXDPVLAN", "TestXDPVLANApart", "TestXDPVLANFirst", "TestXDPVLANNative", "TestXDPVLANMoved", "TestXDPVLANRemoved", "TestXDPStacks"}},
+	{"test/netns", "XDPVLAN|XDPStacks/.*true.true.*9000|RXDLoss",
+		[]string{"TestRXDLoss", "TestXDPVLAN", "TestXDPVLANApart", "TestXDPVLANFirst", "TestXDPVLANNative",
+			"TestXDPVLANMoved", "TestXDPVLANRemoved", "TestXDPStacks"}},
 }
 
-// modules are those that the tests need, but for what they need themselves.
+// modules are the modules that the tests need directly.
 var modules = []string{"veth", "8021q", "tun", "dummy", "sch_netem"}
 
 // tools are programs that tests call.
@@ -63,7 +65,8 @@ func TestOtherKernel(t *testing.T) {
 	var commands [][]string
 	for _, j := range jobs {
 		a.tests(j.pkg)
-		commands = append(commands, []string{"/" + j.pkg, "/" + j.pkg + "/tests", "-test.v", "-test.timeout", "8m", "-test.parallel", "1", "-test.run", j.run})
+		commands = append(commands, []string{"/" + j.pkg, "/" + j.pkg + "/tests", "-test.v", "-test.timeout", "8m",
+			"-test.parallel", "1", "-test.run", j.run})
 	}
 	a.text(plan.Commands, plan.Write(commands))
 	said := boot(t, vmlinuz, a.close())
@@ -72,13 +75,13 @@ func TestOtherKernel(t *testing.T) {
 	}
 }
 
-// said is what came of a command.
+// said is the result of a command.
 type said struct {
 	lines  []string
-	result string // "ok", an error, or nothing if it did not end
+	result string // "ok", an error, or empty if it did not end
 }
 
-// judge fails the test if the job did.
+// judge fails the test if the job failed.
 func judge(t *testing.T, j job, s said) {
 	all := strings.Join(s.lines, "\n")
 	if s.result != "ok" {
@@ -89,19 +92,21 @@ func judge(t *testing.T, j job, s said) {
 		if !strings.Contains(all, "--- PASS: "+name+" ") {
 			t.Errorf("%s did not run:\n%s", name, all)
 		}
-		if strings.Contains(all, "--- SKIP: "+name+"/") { // it passes even so
+		if strings.Contains(all, "--- SKIP: "+name+"/") { // a test passes even if its parts are skipped
 			t.Errorf("a part of %s did not run:\n%s", name, all)
 		}
 	}
 	t.Logf("%d tests passed, %d were skipped", strings.Count(all, "--- PASS: "), strings.Count(all, "--- SKIP: "))
 }
 
-// boot runs the machine until it is switched off, and returns what the commands said.
+// boot runs the machine until it switches itself off, and returns the results of the commands.
 func boot(t *testing.T, vmlinuz, archive string) []said {
 	ctx, stop := context.WithTimeout(t.Context(), long)
 	defer stop()
-	cmd := exec.CommandContext(ctx, "qemu-system-x86_64", "-accel", "tcg,thread=multi", "-cpu", "max", "-smp", "2", "-m", "3072", "-nodefaults", "-nographic",
-		"-serial", "stdio", "-no-reboot", "-kernel", vmlinuz, "-initrd", archive, "-append", "console=ttyS0 quiet panic=-1")
+	cmd := exec.CommandContext(ctx, "qemu-system-x86_64", "-accel", "tcg,thread=multi", "-cpu", "max", "-smp", "2",
+		"-m", "3072", "-nodefaults", "-nographic",
+		"-serial", "stdio", "-no-reboot", "-kernel", vmlinuz, "-initrd", archive,
+		"-append", "console=ttyS0 quiet panic=-1")
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -140,7 +145,7 @@ func findKernel(t *testing.T) (vmlinuz, tree string) {
 	root := os.Getenv("GOFABRIC_KERNEL")
 	kernels, err := filepath.Glob(filepath.Join("/", root, "boot/vmlinuz-*"))
 	if err != nil || len(kernels) == 0 {
-		need.Missing(t, "there is no kernel in %s: GOFABRIC_KERNEL names the folder of one, see go doc gofabric/test/kernel", filepath.Join("/", root, "boot"))
+		need.Missing(t, "there is no kernel in %s: set GOFABRIC_KERNEL to a folder with one, see go doc gofabric/test/kernel", filepath.Join("/", root, "boot"))
 	}
 	vmlinuz = kernels[len(kernels)-1]
 	version := strings.TrimPrefix(filepath.Base(vmlinuz), "vmlinuz-")

@@ -11,9 +11,9 @@ import (
 	"gofabric/test/need"
 )
 
-// This file builds the library and the programs, each when a test first asks for it.
+// This file builds the library and the programs, each when a test first needs it.
 
-// work is the folder of everything that is built.
+// work is the folder of all that is built.
 var work string
 
 func TestMain(m *testing.M) { os.Exit(run(m)) }
@@ -31,7 +31,7 @@ func run(m *testing.M) int {
 	return m.Run()
 }
 
-// needOpenMPI ends a test if what it takes to build and run a program is not installed.
+// needOpenMPI skips or fails a test if a program that it needs is not installed (package need).
 func needOpenMPI(t *testing.T) {
 	t.Helper()
 	need.Programs(t, "make gcc openmpi-bin libopenmpi-dev", "mpirun", "ompi_info", "mpicc", "gcc", "make")
@@ -54,7 +54,8 @@ var programs sync.Map // name to func() (string, error)
 func program(name string) (string, error) {
 	f, _ := programs.LoadOrStore(name, sync.OnceValues(func() (string, error) {
 		path := filepath.Join(work, name)
-		return path, build("mpicc", "-Wall", "-Wextra", "-Werror", "-O1", "-pthread", "-o", path, filepath.Join("testdata", name+".c"))
+		return path, build("mpicc", "-Wall", "-Wextra", "-Werror", "-O1", "-pthread", "-o", path,
+			filepath.Join("testdata", name+".c"))
 	}))
 	return f.(func() (string, error))()
 }
@@ -66,7 +67,7 @@ func build(name string, args ...string) error {
 	return nil
 }
 
-// must is the path of what was built.
+// must returns the path of what was built, or fails the test.
 func must(t *testing.T, path string, err error) string {
 	t.Helper()
 	if err != nil {

@@ -1,13 +1,16 @@
-// Package mpi runs MPI programs on the C library (cmd/libfabric), with the Open MPI that Debian has, unmodified.
+// Package mpi runs MPI programs on the C library (cmd/libfabric), with Debian's unmodified Open MPI.
 //
-// The programs are C, in testdata; each checks its own results. Messages and collectives go through mtl ofi, one-sided communication through btl ofi, and
-// once more through mtl ofi as messages (osc pt2pt); shared memory is off. Every rank checks that it runs on the library that was built here.
+// The programs in testdata are C, and check their own results. Messages and collectives use mtl ofi. One-sided
+// communication uses btl ofi, and in other tests mtl ofi with messages (osc pt2pt). Shared memory is disabled. Every
+// rank checks that it runs on the library that was built here.
 //
-// Ranks of one machine share the memory of windows, past any network. Therefore the tests of btl ofi give each rank a host name of its own: testdata/rsh
-// stands in for ssh, testdata/node.c for the host name.
+// Ranks on one machine would share the memory of windows without a network. Therefore the tests of btl ofi give each
+// rank a host name of its own: testdata/rsh replaces ssh, and testdata/node.c the host name.
 //
-// btl ofi refuses every provider whose name has ofi_rxm in it, so over that stack one-sided communication is messages only.
+// btl ofi refuses every provider whose name contains ofi_rxm. Over that stack one-sided communication uses messages
+// only.
 //
-// A plain go test runs two ranks and a few stacks; GOFABRIC_MANY=1 runs all of them, with two and four ranks. Open MPI comes from Debian's packages
-// openmpi-bin and libopenmpi-dev; without it the tests are skipped, or fail if GOFABRIC_PEERS is "required".
+// A plain go test runs two ranks and a few stacks. GOFABRIC_MANY=1 runs all of them, with two and four ranks. Open MPI
+// comes from Debian's packages openmpi-bin and libopenmpi-dev. Without it the tests are skipped, or fail if
+// GOFABRIC_PEERS is "required".
 package mpi

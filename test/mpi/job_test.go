@@ -14,20 +14,20 @@ import (
 	"time"
 )
 
-// job is a program, and how mpirun is to run it.
+// job is a program, and the way in which mpirun runs it.
 type job struct {
 	program string
 	args    []string
 	stack   string
 	ranks   int
-	apart   bool     // each rank on a host of its own
-	btl     string   // the components that carry one-sided communication, beside self
+	apart   bool     // each rank has a host name of its own
+	btl     string   // the components for one-sided communication, in addition to self
 	mca     []string // more parameters of Open MPI, name=value
 }
 
 const jobTimeout = 90 * time.Second
 
-// run runs a job and fails the test unless all ranks say that all is well, on our library and the stack asked for.
+// run runs a job. It fails the test unless all ranks report success, on our library and the requested stack.
 func (j job) run(t *testing.T) {
 	t.Helper()
 	needOpenMPI(t)
@@ -38,7 +38,7 @@ func (j job) run(t *testing.T) {
 	cmd.Stdout, cmd.Stderr = &out, &out
 	cmd.Env = j.environment(t)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) } // mpirun then ends its ranks
+	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) } // on SIGTERM mpirun ends its ranks
 	cmd.WaitDelay = 5 * time.Second
 	err := cmd.Run()
 	if ctx.Err() != nil {
@@ -50,14 +50,14 @@ func (j job) run(t *testing.T) {
 	}
 	text := out.String()
 	if strings.Count(text, "ok\n") != 1 {
-		t.Errorf("%s did not say ok:\n%s", j.program, text)
+		t.Errorf("%s did not print ok:\n%s", j.program, text)
 	}
 	if n := strings.Count(text, "mtl:ofi:prov: "+j.stack+"\n"); n != j.ranks {
 		t.Errorf("%d of %d ranks use %s:\n%s", n, j.ranks, j.stack, text)
 	}
 }
 
-// arguments are those of mpirun.
+// arguments returns the arguments of mpirun.
 func (j job) arguments(t *testing.T) []string {
 	btl := "self"
 	if j.btl != "" {
@@ -65,10 +65,10 @@ func (j job) arguments(t *testing.T) []string {
 	}
 	args := []string{"-n", strconv.Itoa(j.ranks), "-x", "LD_LIBRARY_PATH", "-x", "FABRIC_LIBRARY"}
 	mca := []string{
-		"pml=cm", "mtl=ofi", "btl=" + btl, "coll=^sm", // all communication is libfabric's
+		"pml=cm", "mtl=ofi", "btl=" + btl, "coll=^sm", // all communication uses libfabric
 		"opal_common_ofi_provider_include=" + j.stack, "opal_common_ofi_verbose=1",
-		"memory=^patcher",       // it writes into libc's code, which other threads run meanwhile (docs/c-programs.md)
-		"mpi_yield_when_idle=1", // ranks that wait leave the processor to those that work: there are more of them than processors
+		"memory=^patcher",       // the patcher writes into libc's code while other threads run it (docs/c-programs.md)
+		"mpi_yield_when_idle=1", // there are more ranks than processors, so waiting ranks must yield
 	}
 	if j.apart {
 		rsh, err := filepath.Abs("testdata/rsh")
@@ -90,7 +90,7 @@ func (j job) arguments(t *testing.T) []string {
 	return append(append(args, must(t, path, err)), j.args...)
 }
 
-// environment is that of mpirun and of the ranks.
+// environment returns the environment of mpirun and of the ranks.
 func (j job) environment(t *testing.T) []string {
 	lib, err := library()
 	must(t, lib, err)

@@ -11,7 +11,7 @@ import (
 // stacks are those with reliable datagrams.
 var stacks = []string{"tcp", "tcp;ofi_rxm", "udp;ofi_rxd"}
 
-// matrix runs a job over stacks, of which a short test runs few, and with two ranks and four.
+// matrix runs a job over stacks, with two and with four ranks. A short run uses few stacks.
 func matrix(t *testing.T, j job, all []string, few ...string) {
 	t.Helper()
 	for _, stack := range all {
@@ -33,18 +33,20 @@ func TestCollectives(t *testing.T) { matrix(t, job{program: "coll"}, stacks, sta
 
 func TestThreads(t *testing.T) { matrix(t, job{program: "threads"}, stacks, "tcp") }
 
-// TestOneSidedMessages has one-sided communication made of messages by Open MPI.
+// TestOneSidedMessages tests one-sided communication that Open MPI implements with messages.
 func TestOneSidedMessages(t *testing.T) {
 	matrix(t, job{program: "onesided", mca: []string{"osc=pt2pt"}}, stacks, "tcp;ofi_rxm")
 }
 
-// TestOneSided has it made of libfabric's reads, writes and atomics.
+// TestOneSided tests one-sided communication that Open MPI implements with libfabric's reads, writes and atomics.
 func TestOneSided(t *testing.T) {
-	matrix(t, job{program: "onesided", args: []string{"fixed", "sums"}, apart: true, btl: "ofi", mca: []string{"osc=rdma", "osc_rdma_btls=ofi"}},
+	matrix(t, job{program: "onesided", args: []string{"fixed", "sums"}, apart: true, btl: "ofi",
+		mca: []string{"osc=rdma", "osc_rdma_btls=ofi"}},
 		[]string{"tcp", "udp;ofi_rxd"}, "tcp", "udp;ofi_rxd")
 }
 
-// TestOneSidedLocked has accumulations made of reads and writes under a lock, which itself is made of libfabric's atomics.
+// TestOneSidedLocked tests accumulations that Open MPI implements with reads and writes under a lock. The lock uses
+// libfabric's atomics.
 func TestOneSidedLocked(t *testing.T) {
 	matrix(t, job{program: "onesided", args: []string{"fixed"}, apart: true, btl: "ofi",
 		mca: []string{"osc=rdma", "osc_rdma_btls=ofi", "osc_rdma_acc_use_amo=0"}}, []string{"tcp", "udp;ofi_rxd"})

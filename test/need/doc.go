@@ -1,5 +1,6 @@
-// Package need says what a test needs that not every machine has: programs, root, an interface of the kernel, time.
+// Package need checks prerequisites of tests that not every machine meets: programs, root, an interface of the kernel,
+// time.
 //
-// A test whose prerequisites are not there is skipped. With GOFABRIC_PEERS=required it fails, so that a machine that is meant to have all of them shows what it
-// lacks. What takes long is run only with GOFABRIC_MANY=1.
+// A test without its prerequisites is skipped. With GOFABRIC_PEERS=required it fails, so that a machine that should
+// meet all of them shows what it lacks. Long tests run only with GOFABRIC_MANY=1.
 package need

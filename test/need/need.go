@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// Missing ends a test whose prerequisites are not there.
+// Missing skips a test because a prerequisite is missing, or fails it where prerequisites are required.
 func Missing(t testing.TB, format string, args ...any) {
 	t.Helper()
 	if os.Getenv("GOFABRIC_PEERS") == "required" {
@@ -15,7 +15,8 @@ func Missing(t testing.TB, format string, args ...any) {
 	t.Skipf(format, args...)
 }
 
-// Programs ends a test unless all programs are installed; packages are Debian's that have them. It returns the path of the first.
+// Programs checks that all programs are installed. packages are the Debian packages that have them. It returns the
+// path of the first program.
 func Programs(t testing.TB, packages string, names ...string) (first string) {
 	t.Helper()
 	for _, name := range names {
@@ -30,7 +31,7 @@ func Programs(t testing.TB, packages string, names ...string) (first string) {
 	return first
 }
 
-// Root ends a test that is not run by root, which what it is about needs.
+// Root checks that root runs the test. what is the part of the test that needs root.
 func Root(t testing.TB, what string) {
 	t.Helper()
 	if os.Geteuid() != 0 {
@@ -38,7 +39,7 @@ func Root(t testing.TB, what string) {
 	}
 }
 
-// Emulation ends a test unless an emulated fabric can be made here.
+// Emulation checks that an emulated fabric can be made here.
 func Emulation(t testing.TB) {
 	t.Helper()
 	Root(t, "an emulated fabric")
@@ -47,10 +48,11 @@ func Emulation(t testing.TB) {
 	}
 }
 
-// Many says whether what takes long is asked for. It asks when a test runs: go test's cache knows what tests read, and not what init does.
+// Many reports whether long tests should run. It reads the environment when a test runs: go test's cache records what
+// tests read, but not what init reads.
 func Many() bool { return os.Getenv("GOFABRIC_MANY") != "" }
 
-// Asked skips a test that takes long, as why says, unless that is asked for.
+// Asked skips a long test unless long tests should run. why says how long it takes.
 func Asked(t testing.TB, why string) {
 	t.Helper()
 	if !Many() {

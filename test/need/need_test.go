@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// fake is a test that keeps how it ended.
+// fake is a test that records how it ended.
 type fake struct {
 	testing.TB
 	ended string
@@ -26,7 +26,7 @@ func (f *fake) Skipf(format string, args ...any) {
 	runtime.Goexit()
 }
 
-// ended is how a test ends, "" if it goes on.
+// ended returns how a test ends, "" if it continues.
 func ended(t *testing.T, test func(testing.TB)) string {
 	f := &fake{TB: t}
 	done := make(chan struct{})
@@ -38,7 +38,8 @@ func ended(t *testing.T, test func(testing.TB)) string {
 	return f.ended
 }
 
-// TestNeed: what is there does not end a test; what is missing skips it, and fails it where it is required.
+// TestNeed checks that a prerequisite that is met does not end a test, and that a missing one skips it, or fails it
+// where it is required.
 func TestNeed(t *testing.T) {
 	absent := func(t testing.TB) { Programs(t, "no-package", "sh", "gofabric-no-such-program") }
 	for _, required := range []string{"", "required"} {
@@ -59,15 +60,15 @@ func TestNeed(t *testing.T) {
 	}
 }
 
-// TestAsked: what takes long is skipped unless it is asked for.
+// TestAsked checks that long tests are skipped unless they should run.
 func TestAsked(t *testing.T) {
 	t.Setenv("GOFABRIC_MANY", "")
 	long := func(t testing.TB) { Asked(t, "it takes a year") }
 	if end := ended(t, long); end != "skipped: it takes a year: set GOFABRIC_MANY=1" || Many() {
-		t.Errorf("not asked for, it %s", end)
+		t.Errorf("without GOFABRIC_MANY, it %s", end)
 	}
 	t.Setenv("GOFABRIC_MANY", "1")
 	if end := ended(t, long); end != "" || !Many() {
-		t.Errorf("asked for, it %s", end)
+		t.Errorf("with GOFABRIC_MANY, it %s", end)
 	}
 }

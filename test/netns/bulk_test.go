@@ -2,7 +2,7 @@
 
 package netns
 
-// What a node does with messages whose content counts.
+// Commands of a node that exchange messages whose content is checked.
 
 import (
 	"bytes"
@@ -21,11 +21,11 @@ import (
 )
 
 const (
-	depth     = 4 // messages under way
+	depth     = 4 // pending messages
 	ctxBulk   = core.OpContext(100)
 	ctxCheck  = core.OpContext(200)
-	bulkSeed  = 1000 // of the first message of a run
-	bulkEvery = 16   // messages after which a run says so
+	bulkSeed  = 1000 // seed of the first message of a run
+	bulkEvery = 16   // the node reports its progress after so many messages
 )
 
 // bulk is a run of messages in each direction.
@@ -33,16 +33,16 @@ type bulk struct {
 	mu       sync.Mutex
 	to       core.FIAddr
 	out, in  [depth][]byte
-	posted   int   // messages made
+	posted   int   // number of messages filled in
 	ready    []int // slots whose messages are not sent yet, in order
-	sent     int   // messages that are complete
+	sent     int   // number of completed messages
 	count    int
 	checked  int
 	expected int
 	size     int
 }
 
-// sendBulk begins to send.
+// sendBulk starts to send.
 func (n *node) sendBulk(fi core.FIAddr, size, count int) error {
 	b := &n.bulk
 	b.mu.Lock()
@@ -69,7 +69,8 @@ func (n *node) sendNext(slot int) error {
 	return n.post()
 }
 
-// post sends what is ready. What there is no room for is tried again: nobody tells when there is (FI_EAGAIN in fi_msg(3)). Locked.
+// post sends the messages that are ready. What finds no room is tried again later, because no event shows when there
+// is room (FI_EAGAIN in fi_msg(3)). Locked.
 func (n *node) post() error {
 	b := &n.bulk
 	for len(b.ready) > 0 {
@@ -93,7 +94,7 @@ func (n *node) post() error {
 	return nil
 }
 
-// checkBulk begins to receive. Messages come in the order of the receives.
+// checkBulk starts to receive. Messages arrive in the order of the receives.
 func (n *node) checkBulk(size, count int) error {
 	b := &n.bulk
 	b.mu.Lock()
@@ -108,7 +109,7 @@ func (n *node) checkBulk(size, count int) error {
 	return nil
 }
 
-// bulkCompleted goes on with a run.
+// bulkCompleted continues a run after a completion.
 func (n *node) bulkCompleted(e core.CQEntry) {
 	b := &n.bulk
 	b.mu.Lock()
@@ -126,8 +127,9 @@ func (n *node) bulkCompleted(e core.CQEntry) {
 	if b.checked >= b.expected {
 		return
 	}
-	if want := conform.Pattern(b.size, uint64(bulkSeed+b.checked)); e.Len != b.size || !bytes.Equal(b.in[slot][:e.Len], want) {
-		n.say("FAIL message %d: %d bytes, or their content is wrong", b.checked, e.Len)
+	if want := conform.Pattern(b.size, uint64(bulkSeed+b.checked)); e.Len != b.size ||
+		!bytes.Equal(b.in[slot][:e.Len], want) {
+		n.say("FAIL message %d: %d bytes, or the content is wrong", b.checked, e.Len)
 		return
 	}
 	b.checked++
@@ -144,7 +146,7 @@ func (n *node) bulkCompleted(e core.CQEntry) {
 	}
 }
 
-// metric adds up what Prometheus is told of this process.
+// metric returns the sum of a metric of this process, as Prometheus would get it.
 func metric(name string) (string, error) {
 	text := httptest.NewRecorder()
 	metrics.Handler().ServeHTTP(text, httptest.NewRequest("GET", "/metrics", nil))
@@ -161,11 +163,11 @@ func metric(name string) (string, error) {
 	return fmt.Sprint(sum), nil
 }
 
-// stats are the counts of an endpoint of rxd.
+// stats returns the counts of an endpoint of rxd.
 func (n *node) stats() (string, error) {
 	s, ok := rxd.StatsOf(n.ep.Driver())
 	if !ok {
-		return "", fmt.Errorf("no endpoint of rxd")
+		return "", fmt.Errorf("the endpoint is not one of rxd")
 	}
 	return fmt.Sprintf("%+v", s), nil
 }

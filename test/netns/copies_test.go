@@ -20,15 +20,15 @@ import (
 	"gofabric/util/rxd/wire"
 )
 
-// copyMin is the length, in bytes, from which on copies are counted: parts of payload, not headers.
+// copyMin is the length in bytes from which copies are counted. Shorter ones are headers, not payload.
 const copyMin = 128
 
-// regsCX is where registers of the processor lie that a probe interrupted (struct pt_regs): CX has the length when runtime.memmove is entered (Go's
-// internal/abi, ABIInternal on amd64).
+// regsCX is the offset of register CX in struct pt_regs, where a probe finds the registers of the interrupted code. CX
+// has the length when runtime.memmove is entered (Go's internal/abi, ABIInternal on amd64).
 const regsCX = 88
 
-// copies counts what a process copies from now on, whoever in it does so: all copies of some length are runtime.memmove's. The returned function tells how many
-// bytes it has been. Other ways to read and write memory, bytewise ones and system calls, are not seen.
+// copies counts the bytes that a process copies from now on, in all of its code, because runtime.memmove does all
+// copies of some length. The returned function returns the count. Bytewise copies and system calls are not counted.
 func (r *remote) copies() func() int {
 	r.t.Helper()
 	m, err := ebpf.NewMap(&ebpf.MapSpec{Type: ebpf.Array, KeySize: 4, ValueSize: 8, MaxEntries: 1})
@@ -67,7 +67,8 @@ func (r *remote) copies() func() int {
 	}
 }
 
-// memmove is where runtime.memmove begins in this program's file. go test leaves symbols out, so the function is looked for as tracebacks would find it.
+// memmove returns the offset of runtime.memmove in this program's file. go test strips symbols, so it looks the
+// function up as tracebacks do.
 func memmove(t *testing.T) uint64 {
 	t.Helper()
 	maps, err := os.ReadFile("/proc/self/maps")
@@ -77,27 +78,29 @@ func memmove(t *testing.T) uint64 {
 	here := reflect.ValueOf(memmove).Pointer()
 	for line := range strings.Lines(string(maps)) {
 		var first, end, offset uintptr
-		if _, err := fmt.Sscanf(line, "%x-%x r-xp %x", &first, &end, &offset); err != nil || here < first || here >= end {
+		if _, err := fmt.Sscanf(line, "%x-%x r-xp %x", &first, &end, &offset); err != nil || here < first ||
+			here >= end {
 			continue
 		}
-		for pc := first; pc < end; pc += 16 { // functions are aligned to that, at least
+		for pc := first; pc < end; pc += 16 { // functions are aligned to at least that
 			if f := runtime.FuncForPC(pc); f != nil && f.Entry() == pc && f.Name() == "runtime.memmove" {
 				return uint64(pc - first + offset)
 			}
 		}
 	}
-	t.Fatal("there is no runtime.memmove")
+	t.Fatal("this program has no runtime.memmove")
 	return 0
 }
 
-// TestXDPCopies: with AF_XDP the sender copies payload once, out of the application's memory into frames, and the receiver once, out of frames into the posted
-// buffer. Small messages rxd copies first of all (FI_OFI_RXD_STAGING_SIZE), and a datagram that comes in several frames is put together first. Messages that were
-// staged together leave together, and how many these are is the scheduler's choice: see tails.
+// TestXDPCopies counts copies with AF_XDP. The sender copies payload once, from the application's memory into frames.
+// The receiver copies it once, from frames into the posted buffer. rxd copies small messages once more, to stage them
+// (FI_OFI_RXD_STAGING_SIZE), and so does a receiver whose datagram arrives in several frames. Staged messages leave
+// together, and the scheduler determines how many: see tails.
 func TestXDPCopies(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		mtu, size, staged int
-		out, in           float64 // times that payload is copied
+		out, in           float64 // how often payload is copied
 	}{
 		{mtu: 1500, size: 1300, out: 1, in: 1},
 		{mtu: 1500, size: 20_000, out: 1, in: 1},
@@ -111,23 +114,25 @@ func TestXDPCopies(t *testing.T) {
 			const count = 100
 			a, b := newHosts(t)
 			setMTU(c.mtu, a, b)
-			env := []string{xdpLink, "FI_UDP_GSO=0", fmt.Sprintf("FI_OFI_RXD_STAGING_SIZE=%d", c.staged)} // runs go that way, too
+			// GSO batches would use a socket.
+			env := []string{xdpLink, "FI_UDP_GSO=0", fmt.Sprintf("FI_OFI_RXD_STAGING_SIZE=%d", c.staged)}
 			ra, rb := xdpPair(a, b, a.v4, b.v4, env, env)
 			ra.bypassed(rb)
-			rb.do("recv %d %d", c.size, 2*count) // more than are ever under way: none comes early
+			rb.do("recv %d %d", c.size, 2*count) // more than are ever pending: no message is unexpected
 			bulk := func(count int) {
 				t.Helper()
 				ra.do("bulk 0 %d %d", c.size, count)
 				ra.want("BULK", long)
 				ra.do("send 0 8")
-				rb.want("RECEIVED 8", long) // and all before
+				rb.want("RECEIVED 8", long) // and all before them
 			}
 			bulk(8)
 			out, in := ra.copies(), rb.copies()
 			sent, _, _ := ra.counts()
 			bulk(count)
 			now, _, _ := ra.counts()
-			for who, n := range map[string][2]float64{"sender": {float64(out()), c.out}, "receiver": {float64(in()), c.in}} {
+			for who, n := range map[string][2]float64{"sender": {float64(out()), c.out},
+				"receiver": {float64(in()), c.in}} {
 				most := n[1] + 0.1
 				if who == "sender" && c.staged >= c.size {
 					most += tails(c.mtu, c.size)
@@ -137,14 +142,14 @@ func TestXDPCopies(t *testing.T) {
 				}
 			}
 			if n := int(now - sent); n < c.size*count/c.mtu {
-				t.Errorf("%d datagrams went past the kernel's stack", n)
+				t.Errorf("%d datagrams bypassed the kernel's stack", n)
 			}
 		})
 	}
 }
 
-// tails is how much of the payload of messages that leave together, as a stream, can lie in last datagrams of at most engine.SmallMax bytes: rxd copies these behind
-// their headers, once more. It is the worst number of messages' share.
+// tails returns the largest part of the payload that can lie in last datagrams of at most engine.SmallMax bytes, when
+// messages leave together as a stream. rxd copies these behind their headers, so they are copied once more.
 func tails(mtu, size int) float64 {
 	const headers = 20 + 8 + wire.XHeaderLen // IPv4, UDP, rxd
 	worst := 0.0

@@ -8,10 +8,10 @@ import (
 	"time"
 )
 
-// What the kernel may call a peer that does not answer.
+// Errors that the kernel reports for a peer that does not answer.
 var unreachable = []string{"FI_ETIMEDOUT", "FI_EHOSTUNREACH", "FI_ENETUNREACH", "FI_EHOSTDOWN", "FI_ENETDOWN"}
 
-// rdmPair opens an RDM endpoint on each host; a knows b as index 0, and b a.
+// rdmPair opens an RDM endpoint on each host. Each has the other as index 0.
 func rdmPair(t *testing.T, a, b *host, ipA, ipB string) (ra, rb *remote, nameA, nameB string) {
 	t.Helper()
 	ra, rb = a.start(), b.start()
@@ -21,7 +21,7 @@ func rdmPair(t *testing.T, a, b *host, ipA, ipB string) (ra, rb *remote, nameA, 
 	return ra, rb, nameA, nameB
 }
 
-// msgPair connects MSG endpoints; b listens.
+// msgPair connects MSG endpoints. b listens.
 func msgPair(t *testing.T, a, b *host, ipA, ipB string) (ra, rb *remote) {
 	t.Helper()
 	ra, rb = a.start(), b.start()
@@ -43,7 +43,7 @@ func within(t *testing.T, what string, since time.Time, limit time.Duration) {
 	}
 }
 
-// cuts are the ways for b to disappear without a word, and to come back.
+// cuts are the ways in which b becomes unreachable without telling its peers, and reachable again.
 var cuts = []struct {
 	name      string
 	cut, mend func(a, b *host)
@@ -54,8 +54,8 @@ var cuts = []struct {
 		func(a, b *host) { b.IP("addr", "add", b.v4+"/24", "dev", "eth9") }},
 }
 
-// TestTransferCut cuts the connection in the middle of a stream of large messages: every send ends with an error that names the peer, and after the
-// repair messages flow again over a new connection.
+// TestTransferCut cuts the link in the middle of a stream of large messages. Every send ends with an error that names
+// the peer. After the repair messages arrive over a new connection.
 func TestTransferCut(t *testing.T) {
 	t.Parallel()
 	for _, c := range cuts {
@@ -83,7 +83,8 @@ func TestTransferCut(t *testing.T) {
 	}
 }
 
-// TestMessageCut cuts the connection in the middle of one huge message: both ends learn of it, and the receive ends with an error as the send does.
+// TestMessageCut cuts the link in the middle of one huge message. Both ends notice, and the receive fails as the send
+// does.
 func TestMessageCut(t *testing.T) {
 	t.Parallel()
 	const huge = 512 << 20
@@ -106,12 +107,12 @@ func TestMessageCut(t *testing.T) {
 			t.Errorf("the error does not name the peer %s: %q", end.peer, l)
 		}
 	}
-	within(t, "both ends knew", began, peerTimeout)
+	within(t, "both ends had noticed", began, peerTimeout)
 	b.plug()
 	again(t, ra, rb)
 }
 
-// again sends until a message arrives: the first attempts may fail while the link comes up.
+// again sends until a message arrives. The first attempts may fail while the link comes up.
 func again(t *testing.T, ra, rb *remote) {
 	t.Helper()
 	ra.forget()
@@ -125,7 +126,7 @@ func again(t *testing.T, ra, rb *remote) {
 			}
 			if l == "SENT" {
 				rb.want("RECEIVED 8", long)
-				t.Logf("messages flow again after %v", time.Since(began).Round(time.Millisecond))
+				t.Logf("messages arrive again after %v", time.Since(began).Round(time.Millisecond))
 				return
 			}
 		}
@@ -133,7 +134,8 @@ func again(t *testing.T, ra, rb *remote) {
 	t.Error("no message arrives after the repair")
 }
 
-// TestIdleCut cuts an idle connection: MSG endpoints are told, and an RDM endpoint's next send fails in time and works after the repair.
+// TestIdleCut cuts the link of an idle connection. MSG endpoints get an event. An RDM endpoint's next send fails in
+// time, and succeeds after the repair.
 func TestIdleCut(t *testing.T) {
 	t.Parallel()
 	for _, c := range cuts {
@@ -150,7 +152,7 @@ func TestIdleCut(t *testing.T) {
 			for _, r := range []*remote{ra, rb} {
 				r.want("SHUTDOWN", peerTimeout+slack)
 				within(t, "shutdown event", began, peerTimeout)
-				for range 4 { // posted receives come back
+				for range 4 { // posted receives are cancelled
 					r.want("ERR recv FI_ECANCELED", slack)
 				}
 			}
@@ -165,12 +167,12 @@ func TestIdleCut(t *testing.T) {
 			rb.want("RECEIVED 8", long)
 			c.cut(a, b)
 			began := time.Now()
-			ra.do("send 0 1048576") // more than fits into the socket, so that it has to be acknowledged
+			ra.do("send 0 1048576") // more than fits into the socket, so that the peer must acknowledge some
 			ra.do("send 0 4194304")
 			for {
 				l := ra.want("", peerTimeout+slack)
 				if l == "SENT" {
-					continue // taken by the kernel
+					continue // the kernel has accepted it
 				}
 				oneOf(t, l, unreachable...)
 				if !strings.HasPrefix(l, "ERR send") || !strings.Contains(l, nameB) {
@@ -185,7 +187,7 @@ func TestIdleCut(t *testing.T) {
 	}
 }
 
-// TestBlackHole connects to where nothing answers: to nobody, and to somebody who drops the packets.
+// TestBlackHole connects to an address without a host, and to a host that drops the packets.
 func TestBlackHole(t *testing.T) {
 	t.Parallel()
 	for _, dest := range []string{"10.99.0.66:7000", "10.99.0.77:7000"} {
@@ -216,7 +218,7 @@ func TestBlackHole(t *testing.T) {
 	}
 }
 
-// TestUnreachable sends where no route leads: refused at once.
+// TestUnreachable sends to an address without a route, which fails at once.
 func TestUnreachable(t *testing.T) {
 	t.Parallel()
 	a, _ := newHosts(t)

@@ -17,6 +17,6 @@ func TestMain(m *testing.M) {
 		return
 	}
 	flag.Parse()
-	flag.Set("test.parallel", "8") // they mostly wait for time-outs
+	flag.Set("test.parallel", "8") // the tests mostly wait for time-outs
 	goleak.VerifyTestMain(m, goleak.Cleanup(os.Exit))
 }

@@ -2,7 +2,7 @@
 
 package netns
 
-// The process inside a namespace: it reads commands and writes what happens, a line each.
+// The process inside a namespace. It reads commands and writes what happens, one line each.
 
 import (
 	"bufio"
@@ -29,9 +29,9 @@ const (
 	ctxRecv
 )
 
-// node is the process's endpoint.
+// node is the process' endpoint with its objects.
 type node struct {
-	mu sync.Mutex // orders output lines
+	mu sync.Mutex // guards the output
 
 	info   *core.Info
 	fabric *core.Fabric
@@ -41,13 +41,13 @@ type node struct {
 	av     *core.AddressVector
 	ep     *core.Endpoint
 	pep    *core.PassiveEndpoint
-	eps    []*core.Endpoint // of the command endpoint
+	eps    []*core.Endpoint // opened by the command endpoint
 
 	out      []byte // sent from
-	in       []byte // received into: nobody looks at it
+	in       []byte // its content is not checked
 	to       core.FIAddr
 	streamed int
-	prov     string // of the stack that is open
+	prov     string // of the open stack
 	kind     core.EPType
 	bulk     bulk
 }
@@ -78,12 +78,12 @@ func (n *node) say(format string, args ...any) {
 	fmt.Printf(format+"\n", args...)
 }
 
-// do carries out a command.
+// do executes a command.
 func (n *node) do(cmd string, args []string) (string, error) {
 	var fi, size, count int
 	scan := func(to ...any) { fmt.Sscan(strings.Join(args, " "), to...) }
 	switch cmd {
-	case "infos": // provider: source addresses on offer, best first
+	case "infos": // provider: the source addresses on offer, best first
 		return infos(args[0])
 	case "open": // rdm|msg|dgram|another provider's name, address, port
 		n.prov, n.kind = "tcp", core.EPTypeRDM
@@ -109,11 +109,11 @@ func (n *node) do(cmd string, args []string) (string, error) {
 		return n.link(args[0])
 	case "metric": // name: its values in this process, added up
 		return metric(args[0])
-	case "says": // what the endpoint says of itself
+	case "says": // how the endpoint describes its link
 		return fmt.Sprint(n.ep), nil
-	case "ways": // provider, address: how datagrams of an endpoint there go by the links that were asked for
+	case "ways": // provider, address: how endpoints there would use the requested links
 		return ways(args[0], args[1])
-	case "why": // provider, address: why datagrams of an endpoint there go through sockets
+	case "why": // provider, address: why endpoints there would use sockets
 		return why(args[0], args[1])
 	case "listen":
 		return n.listen()
@@ -138,12 +138,12 @@ func (n *node) do(cmd string, args []string) (string, error) {
 		scan(&fi, &size)
 		n.out = make([]byte, max(size, len(n.out)))
 		err := n.ep.Send(n.out[:size], 0, core.FIAddr(fi), ctxSend)
-		for end := time.Now().Add(long); err == core.ErrAgain && time.Now().Before(end); { // as long as those that fail are many
+		for end := time.Now().Add(long); err == core.ErrAgain && time.Now().Before(end); { // as long as many sends fail
 			time.Sleep(time.Millisecond)
 			err = n.ep.Send(n.out[:size], 0, core.FIAddr(fi), ctxSend)
 		}
 		return "", err
-	case "stream": // send on and on, count at a time
+	case "stream": // send without end, count at a time
 		scan(&fi, &size, &count)
 		n.out, n.to = make([]byte, size), core.FIAddr(fi)
 		for range count {
@@ -152,7 +152,7 @@ func (n *node) do(cmd string, args []string) (string, error) {
 			}
 		}
 		return "", nil
-	case "recv": // receive on and on
+	case "recv": // receive without end
 		scan(&size, &count)
 		n.in = make([]byte, size)
 		for range count {
@@ -190,13 +190,14 @@ func infos(prov string) (string, error) {
 	return strings.Join(all, " "), err
 }
 
-// why says what keeps endpoints at an address from the links that were asked for (FI_UDP_LINK), as ofi info --why does.
+// why returns the reason why endpoints at an address do not use the requested links (FI_UDP_LINK), as ofi info --why
+// prints it.
 func why(prov, ip string) (string, error) {
 	refused, _, err := explain(prov, ip)
 	return lines(refused), err
 }
 
-// ways says how the links that were asked for are used by endpoints at an address, as ofi info --why does.
+// ways returns how endpoints at an address use the requested links, as ofi info --why prints it.
 func ways(prov, ip string) (string, error) {
 	_, taken, err := explain(prov, ip)
 	return lines(taken), err
@@ -211,7 +212,7 @@ func explain(prov, ip string) ([]core.Refusal, []core.Remark, error) {
 	return refused, taken, nil
 }
 
-// lines makes one line of many.
+// lines joins many lines into one.
 func lines[T fmt.Stringer](list []T) string {
 	var all []string
 	for _, x := range list {
@@ -220,9 +221,10 @@ func lines[T fmt.Stringer](list []T) string {
 	return strings.Join(all, " | ")
 }
 
-// open opens everything; of an RDM endpoint it returns the name.
+// open opens all objects. For an RDM endpoint it returns the name.
 func (n *node) open(ip, port string) (string, error) {
-	list, _, err := gofabric.GetInfo(core.Query{Node: ip, Service: port, Flags: core.InfoSource, Hints: hints(n.prov, n.kind)})
+	list, _, err := gofabric.GetInfo(core.Query{Node: ip, Service: port,
+		Flags: core.InfoSource, Hints: hints(n.prov, n.kind)})
 	if err != nil {
 		return "", err
 	}
@@ -256,7 +258,9 @@ func (n *node) open(ip, port string) (string, error) {
 }
 
 func (n *node) link(name string) (string, error) {
-	err := n.ep.SetOpt(core.OptDatagramLink, int(map[string]core.DatagramLink{"sockets": core.LinkSockets, "xdp": core.LinkXDP, "auto": core.LinkAuto}[name]))
+	err := n.ep.SetOpt(core.OptDatagramLink,
+		int(map[string]core.DatagramLink{"sockets": core.LinkSockets,
+			"xdp": core.LinkXDP, "auto": core.LinkAuto}[name]))
 	if err != nil {
 		return "", err
 	}
@@ -284,7 +288,7 @@ func (n *node) listen() (string, error) {
 	return a.IP.String(), err
 }
 
-// completions reports what ends, and keeps streams going.
+// completions reports completions and continues streams.
 func (n *node) completions() {
 	es := make([]core.CQEntry, 16)
 	for {
@@ -338,7 +342,7 @@ func (n *node) completed(e core.CQEntry) {
 	}
 }
 
-// events reports and accepts.
+// events reports events and accepts connection requests.
 func (n *node) events() {
 	for {
 		var ev core.EQEvent

@@ -2,7 +2,7 @@
 
 package netns
 
-// The traffic of other programs on the same cable.
+// The traffic of other programs on the same link.
 
 import (
 	"errors"
@@ -16,15 +16,16 @@ import (
 	"time"
 )
 
-// others is traffic of other programs between two hosts, checked byte for byte: TCP in both directions, and datagrams that are answered one by one.
+// others is traffic of other programs between two hosts, which checks every byte: TCP in both directions, and
+// datagrams that are answered one by one.
 type others struct {
 	t     *testing.T
 	conns []net.Conn
 	udp   [2]*net.UDPConn
 	stop  chan struct{}
 	done  chan error
-	marks chan int // one each some rounds of datagrams
-	lost  int      // datagrams sent again; for reading when done
+	marks chan int // a value after every few rounds of datagrams
+	lost  int      // datagrams sent again; valid after done
 	sent  int
 }
 
@@ -80,7 +81,7 @@ func (o *others) stopped() bool {
 	}
 }
 
-// write sends blocks of a sequence until the end, which it shows to the reader.
+// write sends blocks of a sequence until the end, and then ends its direction.
 func (o *others) write(c net.Conn) error {
 	g := rand.NewChaCha8([32]byte{1})
 	b := make([]byte, othersBlock)
@@ -112,7 +113,7 @@ func (o *others) read(c net.Conn) error {
 	}
 }
 
-// ask sends datagrams and waits for the answer to each. One that is lost is sent again, and counted.
+// ask sends datagrams and waits for the answer to each. It sends a lost one again, and counts it.
 func (o *others) ask() error {
 	for n := 0; !o.stopped(); n++ {
 		o.sent++
@@ -138,7 +139,7 @@ func (o *others) ask() error {
 	return nil
 }
 
-// askOnce sends a datagram and waits for its answer. Answers to what came before are late ones to datagrams that were sent again.
+// askOnce sends a datagram and waits for its answer. It ignores late answers to datagrams that were sent again.
 func (o *others) askOnce(n int) error {
 	text := func(n int) string { return fmt.Sprintf("%01000d", n) }
 	got := make([]byte, 2000)
@@ -153,7 +154,7 @@ func (o *others) askOnce(n int) error {
 		}
 		switch m, err := strconv.Atoi(string(got[:k])); {
 		case err != nil || m > n || string(got[:k]) != text(m):
-			return fmt.Errorf("other bytes came back: %q", got[:k])
+			return fmt.Errorf("the answer has other bytes: %q", got[:k])
 		case m == n:
 			return nil
 		}
@@ -171,28 +172,29 @@ func (o *others) answer() {
 	}
 }
 
-// goOn waits until datagrams have gone there and back after now.
+// goOn waits until datagrams have made round trips that began after the call.
 func (o *others) goOn() {
 	o.t.Helper()
-	for range 3 { // the first may be older
+	for range 3 { // the first value may be older
 		select {
 		case <-o.marks:
 		case err := <-o.done:
-			o.t.Fatalf("the traffic of others broke: %v", err)
+			o.t.Fatalf("the traffic of other programs failed: %v", err)
 		case <-time.After(long):
-			o.t.Fatal("the datagrams of others get no answers")
+			o.t.Fatal("the datagrams of other programs get no answers")
 		}
 	}
 }
 
-// end ends the traffic and reports what became of it. When a program goes, a veth interface drops what waits in its ring, whose packet it ever is
-// (drivers/net/veth.c, veth_napi_del_range): of datagrams that go one by one, one at most.
+// end ends the traffic and reports its result. When an XDP program is detached, a veth interface drops the packets in
+// its ring, including those of other programs (drivers/net/veth.c, veth_napi_del_range). With one datagram at a time,
+// it drops one at most.
 func (o *others) end(programs int) {
 	o.t.Helper()
 	close(o.stop)
 	for range 5 {
 		if err := <-o.done; err != nil {
-			o.t.Errorf("the traffic of others broke: %v", err)
+			o.t.Errorf("the traffic of other programs failed: %v", err)
 		}
 	}
 	for _, c := range o.conns {
@@ -201,8 +203,9 @@ func (o *others) end(programs int) {
 	for _, c := range o.udp {
 		c.Close()
 	}
-	o.t.Logf("datagrams of others: %d, %d of them sent again", o.sent, o.lost)
+	o.t.Logf("datagrams of other programs: %d, %d of them sent again", o.sent, o.lost)
 	if o.lost > programs {
-		o.t.Errorf("%d of %d datagrams of others were lost, while %d programs went", o.lost, o.sent, programs)
+		o.t.Errorf("%d of %d datagrams of other programs were lost, while %d XDP programs were detached", o.lost,
+			o.sent, programs)
 	}
 }

@@ -8,7 +8,8 @@ import (
 	"time"
 )
 
-// TestPeerKilled kills the peer's process in mid-transfer: the error is a reset, at once; and a new process on the same port takes the next messages.
+// TestPeerKilled kills the peer's process in the middle of a transfer. The error is a reset, at once. A new process on
+// the same port receives the next messages.
 func TestPeerKilled(t *testing.T) {
 	t.Parallel()
 	a, b := newHosts(t)
@@ -27,7 +28,7 @@ func TestPeerKilled(t *testing.T) {
 	}
 	within(t, "all sends failed", began, 0)
 
-	ra.do("send 0 8") // nobody listens now
+	ra.do("send 0 8") // no process listens now
 	oneOf(t, ra.want("ERR send", connectTimeout+slack), "FI_ECONNREFUSED")
 
 	rb = b.start()
@@ -37,15 +38,15 @@ func TestPeerKilled(t *testing.T) {
 	rb.do("recv 64 4")
 	again(t, ra, rb)
 
-	// The other way round: the new process connects, though a still believes in its connection to the one before.
+	// Now the new process connects, while a still has its connection to the old one.
 	rb.do("insert %s", nameA)
 	ra.do("recv 64 4")
 	rb.do("send 0 9")
 	ra.want("RECEIVED 9", long)
 }
 
-// TestPeerRestarted restarts the peer while the link is down, so that its end of the old connection goes without a word. Its connect replaces the one
-// that a still believes in, without waiting for the time-out.
+// TestPeerRestarted restarts the peer while the link is down, so that its end of the old connection closes silently.
+// Its connection request replaces the connection that a still has, without waiting for the time-out.
 func TestPeerRestarted(t *testing.T) {
 	t.Parallel()
 	a, b := newHosts(t)
@@ -54,7 +55,7 @@ func TestPeerRestarted(t *testing.T) {
 	ra.do("recv 64 4")
 	ra.do("send 0 8")
 	rb.want("RECEIVED 8", long)
-	b.IP("addr", "del", b.v4+"/24", "dev", "eth9") // the reset has no way out
+	b.IP("addr", "del", b.v4+"/24", "dev", "eth9") // the reset cannot leave
 	rb.Kill()
 	b.IP("addr", "add", b.v4+"/24", "dev", "eth9")
 	rb = b.start()
@@ -67,7 +68,7 @@ func TestPeerRestarted(t *testing.T) {
 	rb.want("RECEIVED 10", connectTimeout+slack)
 }
 
-// TestMsgPeerKilled tells a connected endpoint of its peer's end.
+// TestMsgPeerKilled checks that a connected endpoint gets an event when its peer ends.
 func TestMsgPeerKilled(t *testing.T) {
 	t.Parallel()
 	a, b := newHosts(t)
@@ -84,7 +85,7 @@ func TestMsgPeerKilled(t *testing.T) {
 	}
 }
 
-// TestIPv6 exchanges messages over IPv6, both types of endpoint.
+// TestIPv6 exchanges messages over IPv6 with both types of endpoint.
 func TestIPv6(t *testing.T) {
 	t.Parallel()
 	a, b := newHosts(t)
@@ -96,7 +97,7 @@ func TestIPv6(t *testing.T) {
 	ra.want("SHUTDOWN", peerTimeout+slack)
 }
 
-// msgPairOnPort is msgPair on IPv6 beside an RDM endpoint.
+// msgPairOnPort is msgPair over IPv6, beside an RDM endpoint.
 func msgPairOnPort(t *testing.T, a, b *host) (ra, rb *remote) {
 	t.Helper()
 	ra, rb = a.start(), b.start()
@@ -118,7 +119,7 @@ func exchange(ra, rb *remote) {
 	ra.want("RECEIVED 9", long)
 }
 
-// TestIface chooses interfaces by FI_TCP_IFACE.
+// TestIface selects interfaces with FI_TCP_IFACE.
 func TestIface(t *testing.T) {
 	t.Parallel()
 	a, _ := newHosts(t)
@@ -151,7 +152,7 @@ func TestIface(t *testing.T) {
 		}
 		for _, ip := range strings.Fields(tt.not) {
 			if strings.Contains(" "+got+" ", " "+ip+" ") {
-				t.Errorf("FI_TCP_IFACE=%s: %s, but not %s", tt.spec, got, ip)
+				t.Errorf("FI_TCP_IFACE=%s: %s lacks %s", tt.spec, got, ip)
 			}
 		}
 	}

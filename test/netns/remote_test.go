@@ -15,11 +15,11 @@ import (
 	"gofabric/test/program"
 )
 
-// slack is what a busy machine, and the kernel's timers, may add.
+// slack is a tolerance for busy machines and for the kernel's timers.
 const slack = 3 * time.Second
 
-// slow is how many times longer than elsewhere things take: on an emulated processor, which GOFABRIC_SLOW says, processes that work together with others get no
-// time for seconds.
+// slow is how many times longer everything takes. GOFABRIC_SLOW sets it for an emulated processor, where a process may
+// not run for seconds.
 var slow = func() time.Duration {
 	if os.Getenv("GOFABRIC_SLOW") != "" {
 		return 6
@@ -30,7 +30,7 @@ var slow = func() time.Duration {
 var (
 	peerTimeout    = slow * 2 * time.Second
 	connectTimeout = slow * 1500 * time.Millisecond
-	long           = slow * 20 * time.Second // nothing takes so long unless something is broken
+	long           = slow * 20 * time.Second // longer than any step takes unless something is broken
 )
 
 // remote is a node in a host.
@@ -38,16 +38,18 @@ type remote struct {
 	*program.Program
 	t    *testing.T
 	h    *host
-	seen []string // not asked for yet
+	seen []string // not taken by a test yet
 }
 
-// start starts a node; it is killed when the test ends. ip netns exec becomes the process that it starts: signals reach that.
+// start starts a node, which is killed when the test ends. ip netns exec replaces itself by the program, so signals
+// reach that.
 func (h *host) start(env ...string) *remote {
 	h.t.Helper()
 	return h.startUnder(nil, env...)
 }
 
-// startUnder starts a node through a command that becomes the program named at its end, such as setpriv(1).
+// startUnder starts a node through a command that replaces itself by the program at the end of its arguments, such as
+// setpriv(1).
 func (h *host) startUnder(wrapper []string, env ...string) *remote {
 	h.t.Helper()
 	self, err := os.Open(os.Args[0])
@@ -55,32 +57,34 @@ func (h *host) startUnder(wrapper []string, env ...string) *remote {
 		h.t.Fatal(err)
 	}
 	defer self.Close()
-	// By the descriptor: other users may not look into the directory that go test builds in.
+	// The program is named by a descriptor, because other users may not read the folder in which go test builds.
 	cmd := exec.Command("ip", append(append([]string{"netns", "exec", h.Name}, wrapper...), "/proc/self/fd/3")...)
 	cmd.ExtraFiles = []*os.File{self}
 	cmd.Env = append(os.Environ(), nodeVar+"=1",
-		fmt.Sprintf("FI_TCP_PEER_TIMEOUT=%d", peerTimeout.Milliseconds()), fmt.Sprintf("FI_TCP_CONNECT_TIMEOUT=%d", connectTimeout.Milliseconds()),
-		fmt.Sprintf("FI_OFI_RXD_PEER_TIMEOUT=%d", peerTimeout.Milliseconds()), fmt.Sprintf("FI_OFI_RXD_HANDSHAKE_TIMEOUT=%d", connectTimeout.Milliseconds()),
-		"FI_OFI_RXD_SINGLE_COPY_SIZE=-1") // processes of one machine, but the network is what matters here
+		fmt.Sprintf("FI_TCP_PEER_TIMEOUT=%d", peerTimeout.Milliseconds()),
+		fmt.Sprintf("FI_TCP_CONNECT_TIMEOUT=%d", connectTimeout.Milliseconds()),
+		fmt.Sprintf("FI_OFI_RXD_PEER_TIMEOUT=%d", peerTimeout.Milliseconds()),
+		fmt.Sprintf("FI_OFI_RXD_HANDSHAKE_TIMEOUT=%d", connectTimeout.Milliseconds()),
+		"FI_OFI_RXD_SINGLE_COPY_SIZE=-1") // the processes are on one machine, but the tests are about the network
 	cmd.Env = append(cmd.Env, env...)
 	return &remote{Program: program.Talk(h.t, cmd), t: h.t, h: h}
 }
 
-// do carries out a command and returns its answer.
+// do sends a command and returns its answer.
 func (r *remote) do(format string, args ...any) string {
 	r.t.Helper()
 	r.Tell(fmt.Sprintf(format, args...))
 	return strings.TrimPrefix(r.want("OK", long), "OK ")
 }
 
-// refused carries out a command that must fail, and returns why.
+// refused sends a command that must fail, and returns the reason.
 func (r *remote) refused(cmd string) string {
 	r.t.Helper()
 	r.Tell(cmd)
 	return r.want("FAIL", long)
 }
 
-// want waits for a line with the given beginning, and leaves others for later.
+// want waits for a line with the given beginning, and keeps other lines for later.
 func (r *remote) want(begin string, within time.Duration) string {
 	r.t.Helper()
 	for i, l := range r.seen {
@@ -106,7 +110,7 @@ func (r *remote) want(begin string, within time.Duration) string {
 	}
 }
 
-// forget drops the lines that nobody asked for.
+// forget drops the lines that no test has taken.
 func (r *remote) forget() { r.seen = nil }
 
 // oneOf checks that an error line names one of the errors.

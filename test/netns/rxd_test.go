@@ -15,13 +15,14 @@ import (
 
 const rxdStack = "udp;ofi_rxd"
 
-// rxdPair opens an endpoint of rxd on each host; each knows the other as index 0.
+// rxdPair opens an endpoint of rxd on each host. Each has the other as index 0.
 func rxdPair(t *testing.T, a, b *host, ipA, ipB string, env ...string) (ra, rb *remote, nameA, nameB string) {
 	t.Helper()
 	return stackPair(t, rxdStack, a, b, ipA, ipB, env...)
 }
 
-func stackPair(t *testing.T, stack string, a, b *host, ipA, ipB string, env ...string) (ra, rb *remote, nameA, nameB string) {
+func stackPair(t *testing.T, stack string, a, b *host, ipA, ipB string, env ...string) (ra,
+	rb *remote, nameA, nameB string) {
 	t.Helper()
 	ra, rb = a.start(env...), b.start(env...)
 	nameA, nameB = ra.do("open %s %s 7000", stack, ipA), rb.do("open %s %s 7000", stack, ipB)
@@ -30,7 +31,7 @@ func stackPair(t *testing.T, stack string, a, b *host, ipA, ipB string, env ...s
 	return ra, rb, nameA, nameB
 }
 
-// intact sends messages both ways at once and sees all of them arrive as they were.
+// intact sends messages in both directions at once and checks that all of them arrive unchanged.
 func intact(ra, rb *remote, size, count int) {
 	ra.t.Helper()
 	for _, r := range []*remote{ra, rb} {
@@ -46,10 +47,12 @@ func intact(ra, rb *remote, size, count int) {
 	}
 }
 
-// TestRXDBulk sends messages of many sizes over links of 1500 bytes, IPv4 and IPv6, with and without runs of datagrams.
+// TestRXDBulk sends messages of many sizes over links with an MTU of 1500 bytes, IPv4 and IPv6, with and without GSO
+// batches.
 func TestRXDBulk(t *testing.T) {
 	t.Parallel()
-	for _, env := range [][]string{nil, {"FI_UDP_GSO=0"}, {"FI_UDP_GRO=0"}, {"FI_UDP_GSO=0", "FI_UDP_GRO=0"}, {"FI_OFI_RXD_EXTENSIONS=0"}} {
+	for _, env := range [][]string{nil, {"FI_UDP_GSO=0"}, {"FI_UDP_GRO=0"},
+		{"FI_UDP_GSO=0", "FI_UDP_GRO=0"}, {"FI_OFI_RXD_EXTENSIONS=0"}} {
 		t.Run(strings.Join(append([]string{"with"}, env...), " "), func(t *testing.T) {
 			t.Parallel()
 			a, b := newHosts(t)
@@ -65,14 +68,15 @@ func TestRXDBulk(t *testing.T) {
 	}
 }
 
-// setMTU changes the MTU of both ends of the cable between two hosts.
+// setMTU changes the MTU of both ends of the link between two hosts.
 func setMTU(mtu int, ends ...*host) {
 	for _, h := range ends {
 		h.IP("link", "set", "eth9", "mtu", fmt.Sprint(mtu))
 	}
 }
 
-// TestRXDPathMTU changes the path in the middle of a run: what was in flight, and too long now, arrives in other pieces.
+// TestRXDPathMTU changes the path MTU in the middle of a run. Datagrams in flight that are too long now are sent again
+// in other pieces.
 func TestRXDPathMTU(t *testing.T) {
 	t.Parallel()
 	for _, k := range [][]int{{1500, 1400}, {9000, 1400}, {9000, 1500, 9000}, {1400, 9000, 1300}} {
@@ -96,7 +100,7 @@ func TestRXDPathMTU(t *testing.T) {
 	}
 }
 
-// newRouted makes two hosts with a router between them. The second cable takes datagrams of mtu bytes.
+// newRouted makes two hosts with a router between them. The MTU of the second link is mtu.
 func newRouted(t *testing.T, mtu int) (a, b, r *host) {
 	t.Helper()
 	a, r = newHosts(t)
@@ -112,7 +116,8 @@ func newRouted(t *testing.T, mtu int) (a, b, r *host) {
 	return a, b, r
 }
 
-// TestRXDRouter has a narrower link in the middle, which the sender learns of by the router's messages only.
+// TestRXDRouter has a link with a smaller MTU behind a router. The sender learns its MTU only from the router's
+// messages.
 func TestRXDRouter(t *testing.T) {
 	t.Parallel()
 	for _, mtu := range []int{1500, 1400, 1000} {
@@ -133,7 +138,8 @@ func TestRXDRouter(t *testing.T) {
 	}
 }
 
-// TestRXDHeals takes the cable out for three seconds, shorter than the peer time-out: nothing fails, nothing is lost.
+// TestRXDHeals takes the link down for three seconds, which is shorter than the peer time-out. No operation fails, and
+// nothing is lost.
 func TestRXDHeals(t *testing.T) {
 	t.Parallel()
 	for _, c := range cuts {
@@ -155,7 +161,7 @@ func TestRXDHeals(t *testing.T) {
 				r.forget()
 				r.want("GOOD", long)
 			}
-			within(t, "messages flow", began, 2*time.Second)
+			within(t, "messages arrive", began, 2*time.Second)
 			for _, r := range []*remote{ra, rb} {
 				r.want(fmt.Sprintf("CHECKED %d", count), 2*long)
 				r.want("BULK", long)
@@ -164,7 +170,8 @@ func TestRXDHeals(t *testing.T) {
 	}
 }
 
-// TestRXDCut takes the cable out for longer: every send ends with an error that names the peer, and after the repair messages flow again.
+// TestRXDCut takes the link down for longer than the peer time-out. Every send ends with an error that names the peer,
+// and after the repair messages arrive again.
 func TestRXDCut(t *testing.T) {
 	t.Parallel()
 	for _, c := range cuts {
@@ -191,7 +198,7 @@ func TestRXDCut(t *testing.T) {
 	}
 }
 
-// TestRXDKilled kills the peer's process while it owes a message, and starts another one at its address.
+// TestRXDKilled kills the peer's process in the middle of a message, and starts another one at its address.
 func TestRXDKilled(t *testing.T) {
 	t.Parallel()
 	a, b := newHosts(t)
@@ -200,9 +207,10 @@ func TestRXDKilled(t *testing.T) {
 	ra.do("send 0 8")
 	ra.want("SENT", long)
 	rb.do("send 0 %d", 512<<20)
-	rb.Kill() // in the middle of it
+	rb.Kill() // in the middle of a message
 	began := time.Now()
-	oneOf(t, ra.want("ERR recv", peerTimeout+slack), "FI_ETIMEDOUT", "FI_ECONNREFUSED") // or the kernel says that nobody listens
+	// The kernel may report that no socket is bound there.
+	oneOf(t, ra.want("ERR recv", peerTimeout+slack), "FI_ETIMEDOUT", "FI_ECONNREFUSED")
 	within(t, "receive failed", began, peerTimeout)
 	rb = b.start()
 	if name := rb.do("open %s %s 7000", rxdStack, b.v4); name != nameB {
@@ -216,7 +224,7 @@ func TestRXDKilled(t *testing.T) {
 	ra.want("RECEIVED 9", long)
 }
 
-// TestRXDIface chooses interfaces by FI_UDP_IFACE.
+// TestRXDIface selects interfaces with FI_UDP_IFACE.
 func TestRXDIface(t *testing.T) {
 	t.Parallel()
 	a, _ := newHosts(t)
@@ -225,7 +233,8 @@ func TestRXDIface(t *testing.T) {
 	a.IP("link", "set", "xblue0", "up")
 	a.IP("addr", "add", "10.98.0.1/24", "dev", "blue0")
 	for _, tt := range []struct{ spec, want, not string }{
-		{"eth9", "10.99.0.1", "10.98.0.1"}, {"blue*", "10.98.0.1", "10.99.0.1"}, {"10.98.0.0/16", "10.98.0.1", "10.99.0.1"}, {"^blue*", "10.99.0.1", "10.98.0.1"},
+		{"eth9", "10.99.0.1", "10.98.0.1"}, {"blue*", "10.98.0.1", "10.99.0.1"},
+		{"10.98.0.0/16", "10.98.0.1", "10.99.0.1"}, {"^blue*", "10.99.0.1", "10.98.0.1"},
 	} {
 		got := " " + a.start("FI_UDP_IFACE="+tt.spec).do("infos "+rxdStack) + " "
 		if !strings.Contains(got, " "+tt.want+" ") || strings.Contains(got, " "+tt.not+" ") {
@@ -234,15 +243,16 @@ func TestRXDIface(t *testing.T) {
 	}
 }
 
-// TestRXDLoss sends over a lossy link: the kernel's where it has netem (tc-netem(8)), and that of the layer fault.
+// TestRXDLoss sends over a lossy link: the kernel's where it has netem (tc-netem(8)), and the fault layer's.
 func TestRXDLoss(t *testing.T) {
 	t.Parallel()
 	t.Run("netem", func(t *testing.T) {
 		a, b := newHosts(t)
 		for _, h := range []*host{a, b} {
-			out, err := exec.Command("ip", "netns", "exec", h.Name, "tc", "qdisc", "add", "dev", "eth9", "root", "netem", "loss", "2%", "delay", "1ms", "200us").CombinedOutput()
+			out, err := exec.Command("ip", "netns", "exec", h.Name, "tc", "qdisc", "add", "dev", "eth9", "root",
+				"netem", "loss", "2%", "delay", "1ms", "200us").CombinedOutput()
 			if err != nil {
-				t.Skipf("this kernel, or this machine, has no netem: %v: %s", err, out)
+				t.Skipf("this machine has no netem: %v: %s", err, out)
 			}
 		}
 		ra, rb, _, _ := rxdPair(t, a, b, a.v4, b.v4)
@@ -256,8 +266,8 @@ func TestRXDLoss(t *testing.T) {
 	})
 }
 
-// TestRXDBlackHole has a hop on the way that drops long packets without a word: the far end's interface takes 1500 bytes, or a tunnel's 1300, where
-// the near one's takes 9000.
+// TestRXDBlackHole has a hop on the path that drops long packets silently. The far end's interface takes 1500 bytes,
+// or a tunnel's 1300, where the near end's takes 9000.
 func TestRXDBlackHole(t *testing.T) {
 	t.Parallel()
 	for _, mtu := range []int{1500, 1300} {
@@ -267,9 +277,10 @@ func TestRXDBlackHole(t *testing.T) {
 				a, b := newHosts(t)
 				setMTU(9000, a)
 				setMTU(mtu, b)
-				if env == nil { // else a run that the system does not cut passes whole, as on no wire
+				if env == nil { // otherwise veth passes a GSO batch whole, as no wire would
 					need.Programs(t, "ethtool", "ethtool")
-					if out, err := a.Command("ethtool", "-K", "eth9", "tx-udp-segmentation", "off").CombinedOutput(); err != nil {
+					if out, err := a.Command("ethtool", "-K", "eth9", "tx-udp-segmentation",
+						"off").CombinedOutput(); err != nil {
 						t.Fatalf("%v: %s", err, out)
 					}
 				}
@@ -277,7 +288,7 @@ func TestRXDBlackHole(t *testing.T) {
 				intact(ra, rb, 1<<20, 16)
 				intact(ra, rb, 100, 100)
 				if n := ra.do("metric gofabric_black_holes_total"); n == "0" {
-					t.Error("it was another way that helped: no black hole is counted")
+					t.Error("no black hole is counted: the messages arrived for another reason")
 				}
 			})
 		}

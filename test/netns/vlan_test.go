@@ -12,15 +12,18 @@ import (
 	"time"
 )
 
-// vlan makes a VLAN device on each host, above the interface, and above another VLAN device if it is to have two tags, and returns the hosts at its addresses.
+// vlan makes a VLAN device on each host above the interface. With twice it makes another above that, for two tags. It
+// returns the hosts at the addresses of the devices.
 func vlan(t *testing.T, twice bool) (a, b *host) {
 	t.Helper()
 	x, y := newHosts(t)
-	if out, err := exec.Command("ip", "-n", x.Name, "link", "add", "link", "eth9", "name", "try", "type", "vlan", "id", "1").CombinedOutput(); err != nil {
-		if said := string(out); !strings.Contains(said, "Unknown device type") && !strings.Contains(said, "not supported") {
+	if out, err := exec.Command("ip", "-n", x.Name, "link", "add", "link", "eth9", "name", "try", "type", "vlan",
+		"id", "1").CombinedOutput(); err != nil {
+		if said := string(out); !strings.Contains(said, "Unknown device type") &&
+			!strings.Contains(said, "not supported") {
 			t.Fatalf("%v: %s", err, out)
 		}
-		t.Skip("this kernel has no VLAN devices (CONFIG_VLAN_8021Q); test/kernel runs this test on one that has")
+		t.Skip("this kernel has no VLAN devices (CONFIG_VLAN_8021Q); test/kernel runs this test on a kernel that has them")
 	}
 	at := []*host{x, y}
 	for i, h := range at {
@@ -39,7 +42,8 @@ func vlan(t *testing.T, twice bool) (a, b *host) {
 	return at[0], at[1]
 }
 
-// The ways of AF_XDP in a VLAN: on the VLAN device itself, and on the interface below, where packets have their tags.
+// The two uses of AF_XDP in a VLAN: on the VLAN device itself, and on the interface below, where packets have their
+// tags.
 var (
 	xdpAbove = []string{xdpLink}
 	xdpBelow = []string{xdpLink, xdpDriver}
@@ -49,10 +53,12 @@ var (
 func TestXDPVLAN(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
-		name     string
-		envs     [2][]string
-		bypassed [2]bool // what these send and receive goes past the stack; tags that the stack puts on lie beside the packet, where no program sees them
-		inside   bool    // but for this: the second end puts them into the packet
+		name string
+		envs [2][]string
+		// bypassed ends send and receive past the stack. Tags that the stack adds lie beside the packet, where
+		// no XDP program sees them.
+		bypassed [2]bool
+		inside   bool // the second end puts the tags into the packet
 		twice    bool
 	}{
 		{"above", [2][]string{xdpAbove, xdpAbove}, [2]bool{true, true}, false, false},
@@ -65,7 +71,8 @@ func TestXDPVLAN(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			a, b := vlan(t, c.twice)
 			if c.inside {
-				if out, err := b.Command("ethtool", "-K", "eth9", "tx-vlan-offload", "off", "tx-vlan-stag-hw-insert", "off").CombinedOutput(); err != nil {
+				if out, err := b.Command("ethtool", "-K", "eth9", "tx-vlan-offload", "off", "tx-vlan-stag-hw-insert",
+					"off").CombinedOutput(); err != nil {
 					t.Fatalf("%v: %s", err, out)
 				}
 			}
@@ -79,7 +86,8 @@ func TestXDPVLAN(t *testing.T) {
 						r.bypassed([]*remote{rb, ra}[i])
 					}
 					if sent, _, refused := r.counts(); refused > 0 || sent == 0 && c.envs[i] != nil {
-						t.Errorf("end %d: %d sent past the stack, %d frames refused; %s", i, sent, refused, r.do("stats"))
+						t.Errorf("end %d: %d sent past the stack, %d frames refused; %s", i, sent, refused,
+							r.do("stats"))
 					}
 				}
 				ra.Kill()
@@ -89,7 +97,8 @@ func TestXDPVLAN(t *testing.T) {
 	}
 }
 
-// TestXDPVLANMoved gives a VLAN device another Ethernet address than that of the interface below, where its endpoint's packets are: they still come there.
+// TestXDPVLANMoved gives a VLAN device another Ethernet address than the interface below, from which its endpoint
+// receives. The endpoint still receives its packets.
 func TestXDPVLANMoved(t *testing.T) {
 	t.Parallel()
 	a, b := vlan(t, false)
@@ -99,35 +108,38 @@ func TestXDPVLANMoved(t *testing.T) {
 	b.IP("link", "set", "v42", "address", "02:00:00:00:42:42")
 	a.IP("neigh", "replace", b.v4, "lladdr", "02:00:00:00:42:42", "dev", "v42", "nud", "reachable")
 	_, before, _ := rb.counts()
-	for began := time.Now(); ; { // the link hears of the change a little later
+	for began := time.Now(); ; { // the link learns of the change a little later
 		intact(ra, rb, 8, 20)
 		if _, n, _ := rb.counts(); n > before {
 			break
 		}
 		if time.Since(began) > long {
-			t.Fatal("nothing comes past the kernel's stack")
+			t.Fatal("no datagram bypasses the kernel's stack")
 		}
 	}
 }
 
-// TestXDPVLANRemoved removes a VLAN device above the interface that its endpoint's packets go by, which stays: the endpoint goes on through its socket, and says why.
+// TestXDPVLANRemoved removes a VLAN device above the interface that its endpoint's packets use. The interface stays.
+// The endpoint continues with its socket, and reports why.
 func TestXDPVLANRemoved(t *testing.T) {
 	t.Parallel()
 	a, b := vlan(t, false)
 	_, rb := xdpPair(a, b, a.v4, b.v4, xdpBelow, xdpBelow)
 	if s := rb.do("says"); !strings.Contains(s, "AF_XDP on eth9") {
-		t.Errorf("it is not the interface below: %s", s)
+		t.Errorf("the endpoint does not use the interface below: %s", s)
 	}
 	b.IP("link", "del", "v42")
-	eventually(t, "word that the interface was removed", func() bool { return strings.Contains(rb.do("says"), "no AF_XDP: the interface was removed") })
+	eventually(t, "the endpoint reports that the interface was removed",
+		func() bool { return strings.Contains(rb.do("says"), "no AF_XDP: the interface was removed") })
 	b.IP("link", "show", "eth9")
 }
 
-// TestXDPVLANApart has endpoints in a VLAN and outside it: each gets what is its own.
+// TestXDPVLANApart has endpoints in a VLAN and outside it. Each receives only its own packets.
 func TestXDPVLANApart(t *testing.T) {
 	t.Parallel()
 	a, b := vlan(t, false)
-	oa, ob := xdpPair(a, b, a.V4.String(), b.V4.String(), []string{xdpLink}, []string{xdpLink}) // the first: see TestXDPVLANFirst
+	// These endpoints open first: see TestXDPVLANFirst.
+	oa, ob := xdpPair(a, b, a.V4.String(), b.V4.String(), []string{xdpLink}, []string{xdpLink})
 	ia, ib := xdpPair(a, b, a.v4, b.v4, xdpAbove, xdpAbove)
 	intact(ia, ib, 1000, 50)
 	intact(oa, ob, 1000, 50)
@@ -135,7 +147,8 @@ func TestXDPVLANApart(t *testing.T) {
 	oa.bypassed(ob)
 }
 
-// TestXDPVLANFirst: the kernel does not take a program below one that a VLAN device has, and the endpoint outside the VLAN says so.
+// TestXDPVLANFirst checks that the kernel accepts no program on an interface below a VLAN device that has one, and
+// that the endpoint outside the VLAN reports that.
 func TestXDPVLANFirst(t *testing.T) {
 	t.Parallel()
 	a, b := vlan(t, false)
@@ -143,11 +156,11 @@ func TestXDPVLANFirst(t *testing.T) {
 	outside := a.start(xdpLink)
 	outside.do("open %s %s 7000", rxdStack, a.V4)
 	if why := outside.refused("link xdp"); !strings.Contains(why, "a device above the interface has an XDP program") {
-		t.Errorf("it says %q", why)
+		t.Errorf("the reason is %q", why)
 	}
 }
 
-// TestXDPVLANNative talks to libfabric's own fi_pingpong in a VLAN.
+// TestXDPVLANNative exchanges messages with libfabric's own fi_pingpong in a VLAN.
 func TestXDPVLANNative(t *testing.T) {
 	t.Parallel()
 	native, ofi := nativePingpong(t), ownTools(t)

@@ -2,7 +2,8 @@
 
 package netns
 
-// When a program is attached: for endpoints that AF_XDP is for, and for nothing else. It slows down whatever else comes over the interface.
+// When a program is attached: for endpoints that use AF_XDP, and for no other reason, because it slows down all other
+// traffic of the interface.
 
 import (
 	"errors"
@@ -15,7 +16,7 @@ import (
 	"gofabric/core"
 )
 
-// doObject carries out commands that open and close objects one by one.
+// doObject executes commands that open and close objects one by one.
 func (n *node) doObject(cmd string, args []string) (string, error) {
 	var err error
 	switch cmd {
@@ -37,7 +38,7 @@ func (n *node) doObject(cmd string, args []string) (string, error) {
 		n.ep, err = n.domain.OpenEndpoint(n.info)
 		n.eps = append(n.eps, n.ep)
 		return fmt.Sprint(n.ep), err
-	case "close": // the oldest of these
+	case "close": // the oldest of these endpoints
 		err = n.eps[0].Close()
 		n.eps = n.eps[1:]
 		return "", err
@@ -47,7 +48,7 @@ func (n *node) doObject(cmd string, args []string) (string, error) {
 	return "", fmt.Errorf("no such command: %s", cmd)
 }
 
-// wantProgram fails the test unless a program is attached, or none, whichever is wanted.
+// wantProgram fails the test unless a program is attached, or none if attached is false.
 func (h *host) wantProgram(attached bool, after string) {
 	h.t.Helper()
 	if id, mode := h.program(); (id != 0) != attached {
@@ -55,7 +56,8 @@ func (h *host) wantProgram(attached bool, after string) {
 	}
 }
 
-// TestXDPAttachesForNobodyElse: with AF_XDP asked for, nothing is attached by discovery, by ofi info, by endpoints of tcp, nor by a domain of udp without an endpoint.
+// TestXDPAttachesForNobodyElse requests AF_XDP and checks that discovery, ofi info, endpoints of tcp, and a domain of
+// udp without an endpoint attach nothing.
 func TestXDPAttachesForNobodyElse(t *testing.T) {
 	t.Parallel()
 	ofi := ownTools(t)
@@ -64,7 +66,8 @@ func TestXDPAttachesForNobodyElse(t *testing.T) {
 			t.Parallel()
 			a, b := newHosts(t)
 			for _, args := range []string{"info", "info --why", "info -p udp --why", "info -p udp;ofi_rxd -v", "env"} {
-				cmd := exec.Command("ip", append([]string{"netns", "exec", a.Name, "env", link, ofi}, strings.Fields(args)...)...)
+				cmd := exec.Command("ip",
+					append([]string{"netns", "exec", a.Name, "env", link, ofi}, strings.Fields(args)...)...)
 				if out, err := cmd.CombinedOutput(); err != nil {
 					t.Fatalf("ofi %s: %v: %s", args, err, out)
 				}
@@ -105,8 +108,9 @@ func TestXDPAttachesForNobodyElse(t *testing.T) {
 	}
 }
 
-// TestXDPAttachesWhileNeeded: the program is attached with the first endpoint that AF_XDP is for and goes with the last one, though domain and fabric stay; and with the
-// process, however that ends.
+// TestXDPAttachesWhileNeeded checks that the program is attached with the first endpoint that uses AF_XDP and is
+// detached with the last one, though domain and fabric stay open. It is also detached when the process ends in any
+// way.
 func TestXDPAttachesWhileNeeded(t *testing.T) {
 	t.Parallel()
 	for _, link := range []string{"FI_UDP_LINK=xdp", "FI_UDP_LINK=auto"} {
@@ -129,7 +133,8 @@ func TestXDPAttachesWhileNeeded(t *testing.T) {
 				r.do("endpoint")
 				a.wantProgram(true, "an endpoint again")
 				r.Kill()
-				eventually(t, "the program goes with its process", func() bool { id, _ := a.program(); return id == 0 })
+				eventually(t, "the program is detached with its process",
+					func() bool { id, _ := a.program(); return id == 0 })
 			})
 		}
 	}

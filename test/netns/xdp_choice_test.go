@@ -10,7 +10,7 @@ import (
 	"gofabric/internal/xdp"
 )
 
-// TestXDPByEndpoint chooses AF_XDP, and sockets again, for one endpoint in the middle of a run: rxd loses nothing.
+// TestXDPByEndpoint switches one endpoint to AF_XDP and back to sockets in the middle of a run. rxd loses nothing.
 func TestXDPByEndpoint(t *testing.T) {
 	t.Parallel()
 	a, b := newHosts(t)
@@ -27,7 +27,7 @@ func TestXDPByEndpoint(t *testing.T) {
 		}
 		for _, r := range []*remote{ra, rb}[:1+i%2] {
 			if got := r.do("link %s", choice); got != want {
-				t.Fatalf("%s was chosen, %s is in use", choice, got)
+				t.Fatalf("%s was selected, but %s is in use", choice, got)
 			}
 		}
 		rb.want(fmt.Sprintf("CHECKED %d", count), long)
@@ -45,12 +45,13 @@ func TestXDPByEndpoint(t *testing.T) {
 			t.Errorf("%d sent, %d received past the kernel's stack by an endpoint with sockets", s2-s, n2-n)
 		}
 		if id, _ := a.program(); id != 0 {
-			t.Errorf("program %d is attached for nobody", id)
+			t.Errorf("program %d is attached for no endpoint", id)
 		}
 	}
 }
 
-// TestXDPChosenRefused chooses AF_XDP for an endpoint that cannot have it: the call says why, auto goes on with sockets.
+// TestXDPChosenRefused selects AF_XDP for an endpoint that cannot use it. The call returns the reason. With auto the
+// endpoint continues with sockets.
 func TestXDPChosenRefused(t *testing.T) {
 	t.Parallel()
 	a, b := newHosts(t)

@@ -2,7 +2,8 @@
 
 package netns
 
-// What AF_XDP does when it is killed, refused or has too little room; and to the traffic of others.
+// AF_XDP when the process is killed, when it is refused, when it has too little room, and its effect on the traffic of
+// other programs.
 
 import (
 	"encoding/json"
@@ -26,7 +27,7 @@ import (
 	"gofabric/internal/xdp"
 )
 
-// program is the number of the XDP program on the cable's end, and the mode that it runs in as ip(8) has it; 0 if there is none.
+// program returns the number of the XDP program on the interface, and its mode as ip(8) names it, 0 if there is none.
 func (h *host) program() (id ebpf.ProgramID, mode string) {
 	h.t.Helper()
 	var links []struct {
@@ -39,10 +40,11 @@ func (h *host) program() (id ebpf.ProgramID, mode string) {
 		h.t.Fatalf("%s: ip -j link show eth9: %v, %+v", h.Name, err, links)
 	}
 	x := links[0].XDP
-	return ebpf.ProgramID(x.Prog.ID), map[int]string{1: "driver", 2: "generic"}[x.Mode] // XDP_ATTACHED_DRV, XDP_ATTACHED_SKB
+	// The modes are XDP_ATTACHED_DRV and XDP_ATTACHED_SKB.
+	return ebpf.ProgramID(x.Prog.ID), map[int]string{1: "driver", 2: "generic"}[x.Mode]
 }
 
-// maps is the numbers of the maps that a program uses.
+// maps returns the numbers of the maps that a program uses.
 func maps(t *testing.T, id ebpf.ProgramID) []ebpf.MapID {
 	t.Helper()
 	p, err := ebpf.NewProgramFromID(id)
@@ -61,7 +63,7 @@ func maps(t *testing.T, id ebpf.ProgramID) []ebpf.MapID {
 	return ids
 }
 
-// xdpSockets is how many AF_XDP sockets the host has; each keeps its umem.
+// xdpSockets returns how many AF_XDP sockets the host has. Each keeps its umem.
 func (h *host) xdpSockets() int {
 	h.t.Helper()
 	out, err := exec.Command("ip", "netns", "exec", h.Name, "cat", "/proc/net/protocols").Output()
@@ -76,7 +78,8 @@ func (h *host) xdpSockets() int {
 	return n
 }
 
-// eventually asks until something is so. The kernel tells nobody when the last of a process that was killed is gone.
+// eventually checks a condition until it is true. The kernel sends no event when the last resource of a killed process
+// is gone.
 func eventually(t *testing.T, what string, is func() bool) {
 	t.Helper()
 	for began := time.Now(); !is(); runtime.Gosched() {
@@ -86,7 +89,7 @@ func eventually(t *testing.T, what string, is func() bool) {
 	}
 }
 
-// killClean kills the one node of a host that has AF_XDP there, and sees that nothing of it stays.
+// killClean kills the host's only node with AF_XDP, and checks that none of its resources stays.
 func (r *remote) killClean() {
 	r.t.Helper()
 	id, _ := r.h.program()
@@ -96,7 +99,8 @@ func (r *remote) killClean() {
 	r.killProgram(id)
 }
 
-// killProgram kills the one node of a host that has AF_XDP there, with a program that need not be attached now, and sees that nothing of it stays.
+// killProgram kills the host's only node with AF_XDP, and checks that none of its resources stays. Its program may not
+// be attached at that time.
 func (r *remote) killProgram(id ebpf.ProgramID) {
 	r.t.Helper()
 	used := maps(r.t, id)
@@ -117,7 +121,8 @@ func (r *remote) killProgram(id ebpf.ProgramID) {
 	eventually(r.t, "the sockets are gone, and their memory", func() bool { return r.h.xdpSockets() == 0 })
 }
 
-// TestXDPKilled kills a node with AF_XDP under load while others use the cable: nothing of it stays, the others do not notice, and the next one takes over.
+// TestXDPKilled kills a node with AF_XDP under load while other programs use the link. None of its resources stays,
+// the other programs are not affected, and a new node can use AF_XDP.
 func TestXDPKilled(t *testing.T) {
 	t.Parallel()
 	a, b := newHosts(t)
@@ -140,7 +145,7 @@ func TestXDPKilled(t *testing.T) {
 	o.goOn()
 	oneOf(t, ra.want("ERR bulk", peerTimeout+slack), "FI_ETIMEDOUT", "FI_ECONNREFUSED")
 
-	rb = b.start(xdpLink) // the peer that lost its partner finds the new one
+	rb = b.start(xdpLink) // the peer that lost its partner connects to the new node
 	rb.do("open %s %s 7000", rxdStack, b.v4)
 	rb.do("recv 1000 16")
 	if id, _ := b.program(); id == 0 {
@@ -159,19 +164,22 @@ func TestXDPKilled(t *testing.T) {
 	o.end(4)
 }
 
-// bare has no privileges, and another user's.
-var bare = []string{"setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups", "--inh-caps=-all", "--bounding-set=-all"}
+// bare starts a program without privileges, as another user.
+var bare = []string{"setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups",
+	"--inh-caps=-all", "--bounding-set=-all"}
 
-// locked may lock so many bytes of memory.
+// locked starts a program that may lock so many bytes of memory.
 func locked(bytes int) []string {
-	return []string{"prlimit", fmt.Sprintf("--memlock=%d:%[1]d", bytes), "setpriv", "--inh-caps=-ipc_lock", "--bounding-set=-ipc_lock"}
+	return []string{"prlimit", fmt.Sprintf("--memlock=%d:%[1]d", bytes), "setpriv",
+		"--inh-caps=-ipc_lock", "--bounding-set=-ipc_lock"}
 }
 
-// attachOther attaches a program that passes all packets to a host's end of the cable, until the test ends.
+// attachOther attaches a program that passes all packets to a host's end of the link, until the test ends.
 func attachOther(h *host) {
 	h.t.Helper()
 	const xdpPass = 2 // enum xdp_action
-	prog, err := ebpf.NewProgram(&ebpf.ProgramSpec{Name: "somebodys", Type: ebpf.XDP, Instructions: asm.Instructions{asm.Mov.Imm(asm.R0, xdpPass), asm.Return()}})
+	prog, err := ebpf.NewProgram(&ebpf.ProgramSpec{Name: "somebodys", Type: ebpf.XDP,
+		Instructions: asm.Instructions{asm.Mov.Imm(asm.R0, xdpPass), asm.Return()}})
 	if err != nil {
 		h.t.Fatal(err)
 	}
@@ -189,7 +197,7 @@ func attachOther(h *host) {
 	})
 }
 
-// openOther opens an endpoint in another process, which gets AF_XDP and is not told otherwise later.
+// openOther opens an endpoint with AF_XDP in another process.
 func openOther(h *host) {
 	h.t.Helper()
 	r := h.start(xdpLink)
@@ -199,7 +207,8 @@ func openOther(h *host) {
 	}
 }
 
-// TestXDPRefused: where AF_XDP cannot be had, messages flow through sockets, and the interface and the cause are named.
+// TestXDPRefused checks that messages are exchanged through sockets where AF_XDP is not available, and that the
+// interface and the reason are reported.
 func TestXDPRefused(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -210,7 +219,8 @@ func TestXDPRefused(t *testing.T) {
 		cause   string
 	}{
 		{"no privilege", bare, nil, "", xdp.NoRaw.Error()},
-		{"no programs", []string{"setpriv", "--inh-caps=-all", "--bounding-set=-all,+net_raw"}, nil, "", xdp.NoBPF.Error()},
+		{"no programs", []string{"setpriv", "--inh-caps=-all", "--bounding-set=-all,+net_raw"}, nil, "",
+			xdp.NoBPF.Error()},
 		{"no locked memory", locked(4096), nil, "", xdp.NoMemlock.Error()},
 		{"too little locked memory", locked(8 << 20), nil, "", xdp.NoMemlock.Error()},
 		{"another program", nil, attachOther, "", xdp.OtherProgram.Error() + ` ("somebodys"`},
@@ -236,7 +246,7 @@ func TestXDPRefused(t *testing.T) {
 	})
 }
 
-// refused exchanges messages with rb, which asked for AF_XDP and did not get it for a reason.
+// refused exchanges messages with rb, which requested AF_XDP and did not get it for a reason.
 func refused(t *testing.T, ra, rb *remote, ipA, ipB, ifc, cause string) {
 	t.Helper()
 	nameA, nameB := ra.do("open %s %s 7001", rxdStack, ipA), rb.do("open %s %s 7000", rxdStack, ipB)
@@ -250,13 +260,15 @@ func refused(t *testing.T, ra, rb *remote, ipA, ipB, ifc, cause string) {
 	}
 	why := rb.do("why %s %s", rxdStack, ipB)
 	t.Log(why)
-	if strings.Contains(why, " | ") || !strings.Contains(why, " "+ifc+": sockets are used: ") || !strings.Contains(why, cause) {
+	if strings.Contains(why, " | ") ||
+		!strings.Contains(why, " "+ifc+": sockets are used: ") || !strings.Contains(why, cause) {
 		t.Errorf("why: %q; want one reason, with %s and %q", why, ifc, cause)
 	}
 }
 
-// TestXDPGeneric: where the driver runs no program, the kernel's stack does, and who insists on the driver gets sockets. A veth interface refuses if its peer
-// transmits on more queues than it receives on (drivers/net/veth.c, veth_xdp_set).
+// TestXDPGeneric checks the mode of the program. Where the driver runs no program, the kernel's stack does, and an
+// endpoint that requires driver mode gets sockets. A veth interface refuses if its peer transmits on more queues than
+// it receives on (drivers/net/veth.c, veth_xdp_set).
 func TestXDPGeneric(t *testing.T) {
 	t.Parallel()
 	a, b := newHosts(t)
@@ -294,22 +306,23 @@ func TestXDPGeneric(t *testing.T) {
 	}
 }
 
-// overflows is how many datagrams there was no room for at a node, malformed how many came that are none of its protocol.
+// overflows returns how many datagrams found no room at a node, malformed how many were not of its protocol.
 func (r *remote) overflows() int { return r.count("Overflows") }
 func (r *remote) malformed() int { return r.count("Malformed") }
 
-// count is one of a node's counts.
+// count returns one of a node's counts.
 func (r *remote) count(name string) int {
 	r.t.Helper()
 	m := regexp.MustCompile(name + `:(\d+)`).FindStringSubmatch(r.do("stats"))
 	if m == nil {
-		r.t.Fatalf("no count of %s", name)
+		r.t.Fatalf("the node does not count %s", name)
 	}
 	n, _ := strconv.Atoi(m[1])
 	return n
 }
 
-// dropped is how many packets the interface received and the XDP program's target did not take (veth_get_stats64: xdp_drops).
+// dropped returns how many packets the interface received but the XDP program's target did not accept
+// (veth_get_stats64: xdp_drops).
 func (h *host) dropped() int {
 	h.t.Helper()
 	var links []struct {
@@ -321,7 +334,7 @@ func (h *host) dropped() int {
 	return links[0].Stats64.RX.Dropped
 }
 
-// halt stops a node's process and waits until it stands.
+// halt stops a node's process (SIGSTOP) and waits until it is stopped.
 func (r *remote) halt() {
 	r.t.Helper()
 	pid := r.Cmd.Process.Pid
@@ -334,7 +347,7 @@ func (r *remote) halt() {
 	}
 }
 
-// resume lets it run again.
+// resume continues the process.
 func (r *remote) resume() {
 	r.t.Helper()
 	if err := unix.Kill(r.Cmd.Process.Pid, unix.SIGCONT); err != nil {
@@ -342,8 +355,8 @@ func (r *remote) resume() {
 	}
 }
 
-// TestXDPExhausted: a node that does not come for its packets, in the middle of a run, runs out of chunks to receive into. What finds none is counted, and rxd
-// loses nothing.
+// TestXDPExhausted stops a node in the middle of a run, until it has no chunks to receive into. Packets without a
+// chunk are counted, and rxd loses nothing.
 func TestXDPExhausted(t *testing.T) {
 	t.Parallel()
 	for _, mode := range []string{xdpDriver, xdpGeneric} {
@@ -377,7 +390,7 @@ func exhaust(t *testing.T, mode string) {
 	a.Inside(func() (err error) { c, err = net.Dial("udp4", b.v4+":7000"); return err })
 	defer c.Close()
 	rb.halt()
-	for range flood { // of a stranger, and of no use
+	for range flood { // from an unknown source
 		if _, err := c.Write(make([]byte, 64)); err != nil {
 			t.Fatal(err)
 		}
@@ -390,19 +403,20 @@ func exhaust(t *testing.T, mode string) {
 	n, useless := rb.overflows(), rb.malformed()
 	t.Logf("%d datagrams of %d found no room", n, flood)
 	if ours := n + useless - flood; n < flood/4 || ours < 0 || ours > chunks {
-		t.Errorf("%d datagrams found no room, %d of the stranger's had any: of %d, for %d chunks", n, useless, flood, chunks)
+		t.Errorf("%d datagrams found no room, %d of the unknown source's found room: of %d, for %d chunks", n,
+			useless, flood, chunks)
 	}
 	if dropped := b.dropped(); mode == xdpDriver && n != dropped { // in generic mode the interface does not count
-		t.Errorf("%d datagrams found no room, the interface says %d", n, dropped)
+		t.Errorf("%d datagrams found no room, the interface counted %d", n, dropped)
 	}
 	intact(ra, rb, 1000, 100)
 	rb.bypassed(ra)
 	if m := rb.overflows(); m != n {
-		t.Errorf("%d more datagrams found no room when there was some", m-n)
+		t.Errorf("%d more datagrams found no room although there was some", m-n)
 	}
 }
 
-// TestXDPContended: while other programs want all processors, rxd loses nothing.
+// TestXDPContended checks that rxd loses nothing while other programs use all processors.
 func TestXDPContended(t *testing.T) {
 	t.Parallel()
 	a, b := newHosts(t)

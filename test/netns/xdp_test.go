@@ -2,7 +2,7 @@
 
 package netns
 
-// AF_XDP at one end of the cable or at both.
+// AF_XDP at one end of the link or at both.
 
 import (
 	"bytes"
@@ -34,17 +34,19 @@ func xdpPair(a, b *host, ipA, ipB string, envA, envB []string) (ra, rb *remote) 
 	return ra, rb
 }
 
-// counts are how many datagrams went past the kernel's stack, and how many of those that came were no good.
+// counts returns how many datagrams bypassed the kernel's stack, and how many of the received ones were invalid.
 func (r *remote) counts() (sent, received, refused uint64) {
 	r.t.Helper()
-	for _, m := range regexp.MustCompile(`Bypass(Sent|Received|Refused):(\d+)`).FindAllStringSubmatch(r.do("stats"), -1) {
+	for _, m := range regexp.MustCompile(`Bypass(Sent|Received|Refused):(\d+)`).FindAllStringSubmatch(r.do("stats"),
+		-1) {
 		n, _ := strconv.ParseUint(m[2], 10, 64)
 		*map[string]*uint64{"Sent": &sent, "Received": &received, "Refused": &refused}[m[1]] = n
 	}
 	return sent, received, refused
 }
 
-// bypassed exchanges small messages until some of those that this end sends and receives go past the kernel's stack, and sees to it that none was refused there.
+// bypassed exchanges small messages until some of those that this end sends and receives bypass the kernel's stack. It
+// checks that none was refused there.
 func (r *remote) bypassed(peer *remote) {
 	r.t.Helper()
 	began := time.Now()
@@ -83,7 +85,8 @@ func TestXDPStacks(t *testing.T) {
 				}
 				for _, ip := range [][2]string{{a.v4, b.v4}, {a.v6, b.v6}} {
 					ra, rb := xdpPair(a, b, ip[0], ip[1], env[0], env[1])
-					for _, size := range []int{8, 100, 1400, 3600, 4000, 8900} { // 3600: over veth, one frame that comes in two parts
+					// 3600: over veth, one packet that arrives in two frames.
+					for _, size := range []int{8, 100, 1400, 3600, 4000, 8900} {
 						intact(ra, rb, size, 200)
 					}
 					intact(ra, rb, 1<<20, 16)
@@ -101,7 +104,8 @@ func TestXDPStacks(t *testing.T) {
 	}
 }
 
-// TestXDPOneFrame exchanges messages over a jumbo MTU where no packet may have several frames: what is long goes through the socket.
+// TestXDPOneFrame exchanges messages over a jumbo MTU where no packet may have several frames. Long packets use the
+// socket.
 func TestXDPOneFrame(t *testing.T) {
 	t.Parallel()
 	a, b := newHosts(t)
@@ -115,7 +119,7 @@ func TestXDPOneFrame(t *testing.T) {
 	rb.bypassed(ra)
 }
 
-// TestXDPNeighbour gives a host another Ethernet address in the middle of a run.
+// TestXDPNeighbour changes a host's Ethernet address in the middle of a run.
 func TestXDPNeighbour(t *testing.T) {
 	t.Parallel()
 	a, b := newHosts(t)
@@ -124,7 +128,7 @@ func TestXDPNeighbour(t *testing.T) {
 	rb.do("check %d %d", 1000, count)
 	ra.do("bulk 0 %d %d", 1000, count)
 	rb.want("GOOD 64", long)
-	b.Set("net/ipv4/conf/eth9/arp_notify", "1") // b is to say so; or a would find out in half a minute
+	b.Set("net/ipv4/conf/eth9/arp_notify", "1") // b announces the change, which a would notice only after half a minute
 	b.IP("link", "set", "eth9", "address", "02:00:00:00:12:34")
 	rb.want(fmt.Sprintf("CHECKED %d", count), long)
 	ra.want("BULK", long)
@@ -132,11 +136,12 @@ func TestXDPNeighbour(t *testing.T) {
 	ra.bypassed(rb)
 }
 
-// TestXDPPlugged takes the cable out and puts it in again: messages flow, past the kernel's stack.
+// TestXDPPlugged takes the link down and up again. Messages are exchanged and bypass the kernel's stack.
 func TestXDPPlugged(t *testing.T) {
 	t.Parallel()
 	a, b := newHosts(t)
-	ra, rb := xdpPair(a, b, a.v4, b.v4, []string{xdpLink, "FI_OFI_RXD_PEER_TIMEOUT=20000"}, []string{xdpLink, "FI_OFI_RXD_PEER_TIMEOUT=20000"})
+	ra, rb := xdpPair(a, b, a.v4, b.v4, []string{xdpLink, "FI_OFI_RXD_PEER_TIMEOUT=20000"},
+		[]string{xdpLink, "FI_OFI_RXD_PEER_TIMEOUT=20000"})
 	const count = 3000
 	rb.do("check %d %d", 1000, count)
 	ra.do("bulk 0 %d %d", 1000, count)
@@ -152,7 +157,7 @@ func TestXDPPlugged(t *testing.T) {
 	rb.bypassed(ra)
 }
 
-// TestXDPRouter has a router in the middle, and a narrow link behind it.
+// TestXDPRouter has a router in the middle, and behind it a link with a smaller MTU.
 func TestXDPRouter(t *testing.T) {
 	t.Parallel()
 	for _, mtu := range []int{1500, 1000} {
@@ -169,7 +174,8 @@ func TestXDPRouter(t *testing.T) {
 	}
 }
 
-// TestXDPNative talks to libfabric's own fi_pingpong, datagrams and reliable ones, as server and as client, over IPv4 and IPv6, whatever the interface's MTU.
+// TestXDPNative exchanges messages with libfabric's own fi_pingpong: datagrams and reliable ones, as server and as
+// client, over IPv4 and IPv6, with several MTUs.
 func TestXDPNative(t *testing.T) {
 	t.Parallel()
 	native, ofi := nativePingpong(t), ownTools(t)
@@ -187,12 +193,12 @@ func TestXDPNative(t *testing.T) {
 	}
 }
 
-// nativePingpong is libfabric's fi_pingpong.
+// nativePingpong returns the path of libfabric's fi_pingpong.
 func nativePingpong(t *testing.T) string {
 	return need.Programs(t, "libfabric-bin", "fi_pingpong")
 }
 
-// ownTools is the path of our tools: of those that GOFABRIC_OFI names, or new ones.
+// ownTools returns the path of our tools: those that GOFABRIC_OFI names, or new ones.
 func ownTools(t *testing.T) string {
 	if ofi := os.Getenv("GOFABRIC_OFI"); ofi != "" {
 		return ofi
@@ -204,14 +210,15 @@ func ownTools(t *testing.T) string {
 	return dir + "/ofi"
 }
 
-// pingpong runs our tool at one end and the native one at the other; b is the server, and ours if serves.
+// pingpong runs our tool at one end and the native one at the other. b is the server. It runs our tool if serves is
+// set.
 func pingpong(t *testing.T, a, b *host, native, ofi, provider, kind string, serves, v6 bool, env ...string) {
 	t.Helper()
 	args := []string{"-c", "-I", "200", "-p", provider, "-e", kind, "-S", "1024"}
 	own := func(h *host) string { return h.v4 }
 	if v6 {
 		args = append(args, "-6")
-		if !serves { // a native server takes the first of its addresses, whatever the control connection's is
+		if !serves { // a native server uses its first address, not that of the control connection
 			b.IP("-4", "addr", "flush", "dev", "eth9")
 			b.IP("-6", "addr", "flush", "dev", "eth9", "scope", "link")
 		}
@@ -221,7 +228,7 @@ func pingpong(t *testing.T, a, b *host, native, ofi, provider, kind string, serv
 		line := []string{"netns", "exec", h.Name, "timeout", "-k", "1", "60", native}
 		if mine {
 			line[len(line)-1] = ofi
-			line = append(line, "pingpong", "-s", own(h)) // 1.17's has no such flag
+			line = append(line, "pingpong", "-s", own(h)) // 1.17's fi_pingpong lacks this flag
 		}
 		cmd := exec.Command("ip", append(append(line, args...), peer...)...)
 		cmd.Env = append(os.Environ(), env...)
@@ -242,11 +249,12 @@ func pingpong(t *testing.T, a, b *host, native, ofi, provider, kind string, serv
 	}
 }
 
-// waitListening waits until somebody accepts connections at a TCP port of a host.
+// waitListening waits until a process listens at a TCP port of a host.
 func waitListening(t *testing.T, h *host, port int) {
 	t.Helper()
 	for range 500 {
-		out, err := exec.Command("ip", "netns", "exec", h.Name, "ss", "-Hltn", fmt.Sprintf("sport = :%d", port)).Output()
+		out, err := exec.Command("ip", "netns", "exec", h.Name, "ss", "-Hltn",
+			fmt.Sprintf("sport = :%d", port)).Output()
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -254,5 +262,5 @@ func waitListening(t *testing.T, h *host, port int) {
 			return
 		}
 	}
-	t.Fatalf("nobody listens at port %d of %s", port, h.Name)
+	t.Fatalf("no process listens at port %d of %s", port, h.Name)
 }

@@ -1,3 +1,4 @@
-// Package loop is a provider of fabrics written outside gofabric's module: endpoints of one process that hand each other messages in memory. It shows what a
-// provider needs: the driver interfaces of package core, and the queues and vectors of packages cq and av. See loop_test.go for how an application opens it.
+// Package loop is a provider written outside of gofabric's module. Its endpoints exchange messages in the memory of
+// one process. It shows what a provider needs: the driver interfaces of package core, and the queues and vectors of
+// packages cq and av. loop_test.go shows how an application opens it.
 package loop

@@ -20,7 +20,7 @@ type endpoint struct {
 	unexpected []message
 }
 
-// receive is a posted buffer, message one that came before its buffer.
+// receive is a posted buffer, and message one that arrived before its buffer.
 type receive struct {
 	tagged      bool
 	tag, ignore uint64
@@ -35,14 +35,14 @@ type message struct {
 	data   []byte
 }
 
-// unexpectedMax bounds the messages that wait for a buffer: then senders get ErrAgain.
+// unexpectedMax is how many messages may wait for a buffer. When there are more, senders get ErrAgain.
 const unexpectedMax = 64
 
 func (r *receive) takes(m *message) bool {
 	return r.tagged == m.tagged && (!r.tagged || (r.tag^m.tag)&^r.ignore == 0)
 }
 
-// Bind takes completion queues and an address vector.
+// Bind binds completion queues and an address vector.
 func (e *endpoint) Bind(obj any, flags core.BindFlags) error {
 	e.f.Lock()
 	defer e.f.Unlock()
@@ -131,7 +131,7 @@ func (e *endpoint) recv(op *core.Op) {
 	e.posted = append(e.posted, r)
 }
 
-// deliver gives m to the first buffer that takes it.
+// deliver puts m into the first buffer that matches.
 func (e *endpoint) deliver(m *message) bool {
 	for i := range e.posted {
 		if r := e.posted[i]; r.takes(m) {
@@ -168,7 +168,8 @@ func (e *endpoint) Cancel(ctx core.OpContext) error {
 	for i, r := range e.posted {
 		if r.ctx == ctx {
 			e.posted = append(e.posted[:i], e.posted[i+1:]...)
-			e.rx.PushErr(&core.CQErrEntry{CQEntry: core.CQEntry{Ctx: ctx, Flags: core.CompRecv | kind(r.tagged)}, Err: core.ErrCanceled})
+			e.rx.PushErr(&core.CQErrEntry{CQEntry: core.CQEntry{Ctx: ctx, Flags: core.CompRecv | kind(r.tagged)},
+				Err: core.ErrCanceled})
 			return nil
 		}
 	}
@@ -177,7 +178,7 @@ func (e *endpoint) Cancel(ctx core.OpContext) error {
 
 func (e *endpoint) Name() (core.Addr, error) { return core.IPAddr(e.name), nil }
 
-// What there is not.
+// Calls that this provider does not offer.
 
 func (*endpoint) SetName(core.Addr) error         { return core.ErrNoSys }
 func (*endpoint) Peer() (core.Addr, error)        { return core.Addr{}, core.ErrNoSys }
@@ -196,6 +197,7 @@ func (*endpoint) Collective(core.CollOp) error                  { return core.Er
 func (*endpoint) AtomicCount(core.OpType, core.Datatype, core.AtomicOp) (int, error) {
 	return 0, core.ErrOpNotSupp
 }
-func (*endpoint) JoinCollective(core.FIAddr, core.AVSetDriver, core.JoinFlags, any, func(core.MCDriver) *core.MC) error {
+func (*endpoint) JoinCollective(core.FIAddr, core.AVSetDriver, core.JoinFlags, any,
+	func(core.MCDriver) *core.MC) error {
 	return core.ErrOpNotSupp
 }

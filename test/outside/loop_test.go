@@ -71,7 +71,8 @@ func TestLoop(t *testing.T) {
 		t.Fatal(err)
 	}
 	reg := core.NewRegistry(loop.Provider{})
-	infos, refused, err := core.GetInfo(reg, machine{}, params, core.Query{Version: core.V(2, 0), Hints: &core.Info{Caps: core.CapTagged}})
+	infos, refused, err := core.GetInfo(reg, machine{}, params,
+		core.Query{Version: core.V(2, 0), Hints: &core.Info{Caps: core.CapTagged}})
 	if err != nil {
 		t.Fatal(err, refused)
 	}
@@ -101,7 +102,7 @@ func TestLoop(t *testing.T) {
 	if err := b.ep.TRecv(buf, 0, core.AddrUnspec, 7, 0, 1); err != nil {
 		t.Fatal(err)
 	}
-	if err := a.ep.TSend([]byte("other"), 0, to[0], 8, 2); err != nil { // for nobody yet
+	if err := a.ep.TSend([]byte("other"), 0, to[0], 8, 2); err != nil { // it matches no receive yet
 		t.Fatal(err)
 	}
 	if err := a.ep.TInject([]byte("hello"), to[0], 7); err != nil {
@@ -116,7 +117,8 @@ func TestLoop(t *testing.T) {
 		t.Fatal(err)
 	}
 	var e core.CQErrEntry
-	if _, err := b.cq.Read(make([]core.CQEntry, 1)); !errors.Is(err, core.ErrAvail) || b.cq.ReadErr(&e) != nil || e.Err != core.ErrTrunc || e.OLen != 3 {
+	if _, err := b.cq.Read(make([]core.CQEntry, 1)); !errors.Is(err, core.ErrAvail) || b.cq.ReadErr(&e) != nil ||
+		e.Err != core.ErrTrunc || e.OLen != 3 {
 		t.Fatal(err, e)
 	}
 	if err := a.ep.Send(nil, 0, to[0]+1, 4); !errors.Is(err, core.ErrHostUnreach) {
@@ -127,7 +129,7 @@ func TestLoop(t *testing.T) {
 	}
 }
 
-// TestRegistered: the root package finds the provider by itself.
+// TestRegistered checks that the root package finds the provider without a registry argument.
 func TestRegistered(t *testing.T) {
 	hints := core.NewHints()
 	hints.Fabric.ProvName = "loop"

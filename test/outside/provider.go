@@ -12,9 +12,10 @@ import (
 // Provider offers reliable datagrams to endpoints of the same process.
 type Provider struct{}
 
-// Programs that import this package have the provider, as with database/sql.
+// Programs that import this package have the provider, as with drivers of database/sql.
 func init() {
-	core.Register(core.Registration{Name: "loop", New: func(*core.Params, core.Host) (core.Provider, error) { return Provider{}, nil }})
+	core.Register(core.Registration{Name: "loop",
+		New: func(*core.Params, core.Host) (core.Provider, error) { return Provider{}, nil }})
 }
 
 // Name is the provider's name.
@@ -23,7 +24,7 @@ func (Provider) Name() string { return "loop" }
 // Version is the provider's version.
 func (Provider) Version() core.Version { return core.V(1, 0) }
 
-// Infos is what endpoints can do.
+// Infos returns what endpoints support.
 func (Provider) Infos(*core.Info) []*core.Info {
 	const caps = core.CapMsg | core.CapTagged | core.CapSend | core.CapRecv | core.CapLocalComm
 	return []*core.Info{{
@@ -31,18 +32,19 @@ func (Provider) Infos(*core.Info) []*core.Info {
 		Tx: &core.TxAttr{Caps: core.CapMsg | core.CapTagged | core.CapSend, Size: 64, IOVLimit: 4, InjectSize: 4096},
 		Rx: &core.RxAttr{Caps: core.CapMsg | core.CapTagged | core.CapRecv, Size: 64, IOVLimit: 4},
 		EP: &core.EPAttr{Type: core.EPTypeRDM, MaxMsgSize: 1 << 20, TxCtxCnt: 1, RxCtxCnt: 1},
-		Domain: &core.DomainAttr{Name: "loop", Threading: core.ThreadSafe, ControlProgress: core.ProgressAuto, DataProgress: core.ProgressAuto,
+		Domain: &core.DomainAttr{Name: "loop", Threading: core.ThreadSafe,
+			ControlProgress: core.ProgressAuto, DataProgress: core.ProgressAuto,
 			ResourceMgmt: core.RMEnabled, CQCnt: 64, EPCnt: 64, Caps: core.CapLocalComm},
 		Fabric: &core.FabricAttr{Name: "loop", ProvName: "loop"},
 	}}
 }
 
-// OpenFabric opens a network of its own.
+// OpenFabric opens a new network.
 func (Provider) OpenFabric(info *core.Info) (core.FabricDriver, error) {
 	return &fabric{attr: *info.Fabric, eps: map[netip.AddrPort]*endpoint{}}, nil
 }
 
-// fabric is one network. Its lock guards all that is opened on it.
+// fabric is one network. Its lock guards all objects that are opened on it.
 type fabric struct {
 	attr core.FabricAttr
 	lock
@@ -50,7 +52,8 @@ type fabric struct {
 	port uint16
 }
 
-// lock is a fabric's lock as queues need it (cq.Progress). Messages move when they are sent, so there is no progress to make.
+// lock is a fabric's lock in the form that queues need (cq.Progress). A send moves the message, so there is no other
+// progress to make.
 type lock struct{ sync.Mutex }
 
 func (*lock) Pass()        {}
@@ -73,7 +76,7 @@ func (f *fabric) OpenDomain(info *core.Info) (core.DomainDriver, error) {
 	return &domain{f: f, attr: *info.Domain}, nil
 }
 
-// domain is the fabric, once more. What it does not offer returns ErrNoSys.
+// domain is the fabric. The embedded interface's other calls return ErrNoSys.
 type domain struct {
 	f    *fabric
 	attr core.DomainAttr

@@ -1,4 +1,4 @@
-// Package parallel is for packages whose tests mostly wait: they run more of them at once than there are processors.
+// Package parallel is for packages whose tests mostly wait. They run more tests at once than there are processors.
 package parallel
 
 import (
@@ -7,7 +7,8 @@ import (
 	"strconv"
 )
 
-// Run has at least n tests that call t.Parallel run at once, unless who started them has chosen a number. TestMain calls it before the tests.
+// Run lets at least n tests that call t.Parallel run at once, unless the user has set a number (-parallel). TestMain
+// calls it before the tests.
 func Run(n int) {
 	if !flag.Parsed() {
 		flag.Parse()

@@ -11,8 +11,8 @@ import (
 	"strings"
 )
 
-// Build builds commands of the workspace, such as gofabric/cmd/ofi, into a folder, without cgo, as they are packed. It has go run do it, whose programs Go's build
-// cache keeps: go build links anew for each folder.
+// Build builds commands of the workspace, such as gofabric/cmd/ofi, into a folder, without cgo, as they are packaged.
+// It uses go run, whose programs are kept in Go's build cache: go build links again for each folder.
 func Build(dir string, commands ...string) error {
 	if err := noteSources(); err != nil {
 		return err
@@ -27,15 +27,16 @@ func Build(dir string, commands ...string) error {
 	return nil
 }
 
-// noteSources looks at all files of the workspace that commands may be made of, so that go test runs a test again when one has changed: its cache knows which files a test
-// has looked at, and not what go run read. It ignores those outside the test's module, so the module of tests has a link to the workspace, testdata/workspace.
+// noteSources stats all source files of the workspace, so that go test runs a test again when one of them changes. go
+// test's cache records the files that a test opens, but not those that go run reads. It ignores files outside of the
+// test's module, so the module of tests has a link to the workspace, testdata/workspace.
 func noteSources() error {
 	root, err := module()
 	if err != nil {
 		return err
 	}
 	if link := filepath.Join(root, "testdata", "workspace"); exists(link) {
-		root = link + "/." // WalkDir does not follow a link
+		root = link + "/." // WalkDir does not follow links
 	}
 	return filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
@@ -43,13 +44,14 @@ func noteSources() error {
 		}
 		name := d.Name()
 		switch {
-		case d.IsDir() && path != root && (name == "testdata" || name == "docs" || name == "build" || strings.HasPrefix(name, ".")):
+		case d.IsDir() && path != root &&
+			(name == "testdata" || name == "docs" || name == "build" || strings.HasPrefix(name, ".")):
 			return fs.SkipDir
 		case d.IsDir() || strings.HasSuffix(name, "_test.go"):
 			return nil
 		}
 		if _, err = os.Stat(path); errors.Is(err, fs.ErrNotExist) {
-			return nil // an editor's, that was there a moment ago
+			return nil // an editor's temporary file that is gone already
 		}
 		return err
 	})
@@ -60,7 +62,7 @@ func module() (string, error) {
 	dir, err := os.Getwd()
 	for ; err == nil && !exists(filepath.Join(dir, "go.mod")); dir = filepath.Dir(dir) {
 		if dir == filepath.Dir(dir) {
-			err = errors.New("a test builds a command, but does not run in a folder of a module")
+			err = errors.New("a test that builds a command must run in a folder of a module")
 		}
 	}
 	return dir, err

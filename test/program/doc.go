@@ -1,13 +1,16 @@
 // Package program builds and runs programs for tests.
 //
-//   - Build makes commands of this module, and does so once for all test packages: Go's build cache keeps them.
-//   - Start starts a program: what it prints can be read and waited for at any time, and it does not outlive its test.
-//   - Expect waits for a line among others. Tell and Line are for a program that is told what to do and answers, line by line.
-//   - Stop ends it as systemd does and wants it to end well, HangUp one that is talked to, by ending its input; Kill and End do not mind how. Wait and Ends wait
-//     until it ends by itself.
-//   - Until waits for something that comes about while the program runs (package wait has waits that no program is part of). FreeAddress, FreeAddresses
-//     and FreePort are where a server may listen, AwaitListener waits until it does.
+//   - Build builds commands of this module, once for all test packages, because Go's build cache keeps them.
+//   - Start starts a program. A test can read its output and wait for it at any time. The program is killed at the
+//     end of its test.
+//   - Expect waits for a line among others. Tell and Line are for a program that reads commands and answers, line by
+//     line.
+//   - Stop ends a program as systemd does, and HangUp ends one that reads commands, by closing its input. Both fail
+//     the test unless it exits with status 0. Kill and End accept any status. Wait and Ends wait until it ends
+//     without help.
+//   - Until waits for a condition while the program runs. (Package wait has waits without a program.) FreeAddress,
+//     FreeAddresses and FreePort return addresses for a server, and AwaitListener waits until the server listens.
 //
-// Every wait ends: after 90 seconds, which nothing takes unless something is broken, the test fails, and a program that is waited for is made to say what it is
-// doing (SIGQUIT, with which Go programs print their goroutines).
+// Every wait ends after 90 seconds, which only a broken program needs. Then the test fails, and a program that it
+// waits for gets SIGQUIT, on which Go programs print their goroutines.
 package program

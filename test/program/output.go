@@ -9,11 +9,11 @@ import (
 type Output struct {
 	mu    sync.Mutex
 	text  []byte
-	heard int           // bytes of text: the lines that next has returned
-	more  chan struct{} // closed when there is more text; nil while nobody waits
+	heard int           // length of the lines that next has returned, in bytes
+	more  chan struct{} // closed when there is more text; nil if no caller waits
 }
 
-// Write takes what the program prints.
+// Write collects output of the program.
 func (o *Output) Write(b []byte) (int, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -25,14 +25,14 @@ func (o *Output) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// String is what the program has printed until now.
+// String returns the output so far.
 func (o *Output) String() string {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return string(o.text)
 }
 
-// next returns the next line, without its end, or what to wait for if there is none yet.
+// next returns the next line without its end, or a channel that is closed when there is more text.
 func (o *Output) next() (line string, more <-chan struct{}) {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -12,23 +12,23 @@ import (
 	"time"
 )
 
-// patience is how long a program may take to say something or to end; it is only waited for when something is broken, or the machine has no time.
-// Tests of this package change it.
+// patience is how long a program may take to print a line or to end. Only a failing test or a busy machine waits that
+// long. Tests of this package change it.
 var patience = 90 * time.Second
 
-// Program is one that has been started.
+// Program is a program that was started.
 type Program struct {
 	Cmd  *exec.Cmd
 	t    testing.TB
-	in   io.WriteCloser // of one that is talked to
+	in   io.WriteCloser // nil unless the program reads commands
 	done chan struct{}
 	err  error // valid after done
 	mute bool
 	Output
 }
 
-// Start starts cmd and collects what it prints, on both streams unless cmd says where they go. At the end of the test it is killed, and a test that has failed
-// shows what it has printed.
+// Start starts cmd and collects its output, from both streams unless cmd redirects them. At the end of the test it
+// kills the program, and shows its output if the test has failed.
 func Start(t testing.TB, cmd *exec.Cmd) *Program {
 	t.Helper()
 	p := &Program{Cmd: cmd, t: t, done: make(chan struct{})}
@@ -36,7 +36,8 @@ func Start(t testing.TB, cmd *exec.Cmd) *Program {
 	return p
 }
 
-// Talk starts a program that Tell tells what to do. What it answers is on its standard output; the other stream is shown at once, unless cmd says where it goes.
+// Talk starts a program that reads commands from its input (Tell). Its answers are its standard output. Standard error
+// is shown at once, unless cmd redirects it.
 func Talk(t testing.TB, cmd *exec.Cmd) *Program {
 	t.Helper()
 	in, err := cmd.StdinPipe()
@@ -61,7 +62,7 @@ func (p *Program) start() {
 		cmd.Stderr = p
 	}
 	if cmd.WaitDelay == 0 {
-		cmd.WaitDelay = 5 * time.Second // for those that it has started and that still hold its streams
+		cmd.WaitDelay = 5 * time.Second // for children that still hold its streams
 	}
 	if err := cmd.Start(); err != nil {
 		p.t.Fatalf("%s: %v", cmd, err)
@@ -77,10 +78,10 @@ func (p *Program) start() {
 	})
 }
 
-// ErrSilent says that a program has not printed a line in time.
-var ErrSilent = errors.New("it says nothing")
+// ErrSilent means that a program has not printed a line in time.
+var ErrSilent = errors.New("it prints nothing")
 
-// Next waits for the next line, for no longer than it is told. The error is ErrSilent, or says how the program has ended.
+// Next waits for the next line, at most for within. The error is ErrSilent, or tells how the program has ended.
 func (p *Program) Next(within time.Duration) (string, error) {
 	var limit <-chan time.Time
 	for ended := false; ; {
@@ -91,7 +92,7 @@ func (p *Program) Next(within time.Duration) (string, error) {
 		if ended {
 			return "", fmt.Errorf("it ended with %v", p.err)
 		}
-		select { // what has happened counts, however short the limit
+		select { // what has happened already counts, with any time limit
 		case <-more:
 			continue
 		case <-p.done:
@@ -120,12 +121,13 @@ func (p *Program) Line() string {
 	p.t.Helper()
 	line, err := p.Next(patience)
 	if err != nil {
-		p.Blame("should have said something, but %v", err)
+		p.Blame("should have printed a line, but %v", err)
 	}
 	return line
 }
 
-// Expect waits until the program prints a line with words in it, after the lines that were waited for before, and returns it.
+// Expect waits until the program prints a line that contains words, after the lines that were waited for before. It
+// returns the line.
 func (p *Program) Expect(words string) string {
 	p.t.Helper()
 	for end := time.Now().Add(patience); ; {
@@ -133,24 +135,25 @@ func (p *Program) Expect(words string) string {
 		line, err := p.Next(left)
 		switch {
 		case err != nil:
-			p.Blame("should have said %q, but %v", words, err)
+			p.Blame("should have printed %q, but %v", words, err)
 		case strings.Contains(line, words):
 			return line
 		case left < 0:
-			p.Blame("should have said %q, and says other things without end", words)
+			p.Blame("should have printed %q, but keeps printing other lines", words)
 		}
 	}
 }
 
-// Tell sends a line to a program that is talked to and has not ended.
+// Tell sends a command line to a program that was started with Talk and has not ended.
 func (p *Program) Tell(line string) {
 	p.t.Helper()
 	if _, err := io.WriteString(p.in, line+"\n"); err != nil {
-		p.Blame("is told %s: %v", line, err)
+		p.Blame("does not read the command %q: %v", line, err)
 	}
 }
 
-// Blame ends the test for what a program does not do. If it has not ended, it is made to say what it does instead.
+// Blame fails and ends the test because of the program. If the program still runs, it gets SIGQUIT, so that it prints
+// its goroutines.
 func (p *Program) Blame(format string, args ...any) {
 	p.t.Helper()
 	if p.Running() {
@@ -163,13 +166,13 @@ func (p *Program) Blame(format string, args ...any) {
 	p.t.Fatalf("%s "+format, append([]any{p.Cmd}, args...)...)
 }
 
-// Mute says that what the program has printed explains nothing: a test that fails does not show it.
+// Mute keeps the program's output out of the report of a failed test, because it would not help.
 func (p *Program) Mute() { p.mute = true }
 
 // Done is closed when the program has ended.
 func (p *Program) Done() <-chan struct{} { return p.done }
 
-// Wait waits for the program's end, and returns how it was.
+// Wait waits until the program ends, and returns its error.
 func (p *Program) Wait() error {
 	p.t.Helper()
 	select {
@@ -190,7 +193,7 @@ func (p *Program) Running() bool {
 	}
 }
 
-// Signal sends a signal to a program that must be running.
+// Signal sends a signal to a program, which must be running.
 func (p *Program) Signal(s syscall.Signal) {
 	p.t.Helper()
 	if err := p.Cmd.Process.Signal(s); err != nil {
@@ -198,7 +201,7 @@ func (p *Program) Signal(s syscall.Signal) {
 	}
 }
 
-// Kill ends the program at once, and its process group if it has one of its own. It may have ended.
+// Kill kills the program, with its process group if it has one of its own. It may have ended.
 func (p *Program) Kill() {
 	if a := p.Cmd.SysProcAttr; a != nil && a.Setpgid && p.Running() {
 		_ = syscall.Kill(-p.Cmd.Process.Pid, syscall.SIGKILL)
@@ -207,17 +210,18 @@ func (p *Program) Kill() {
 	<-p.done
 }
 
-// Stop ends the program as systemd does, and wants it to end well.
+// Stop ends the program as systemd does. It fails the test unless the program exits with status 0.
 func (p *Program) Stop() {
 	p.t.Helper()
 	if !p.Running() {
-		p.Blame("has ended by itself, with %v", p.err)
+		p.Blame("ended before it was stopped, with %v", p.err)
 	}
 	p.Signal(syscall.SIGTERM)
 	p.Ends()
 }
 
-// End sends a program that may have ended a signal, and waits for its end, however that is; late, it is killed.
+// End sends a signal to a program, which may have ended, and waits until it ends with any status. After a time-out it
+// kills the program.
 func (p *Program) End(by syscall.Signal) {
 	_ = p.Cmd.Process.Signal(by)
 	select {
@@ -227,14 +231,15 @@ func (p *Program) End(by syscall.Signal) {
 	}
 }
 
-// HangUp ends a program that is talked to by ending its input, and wants it to end well. What it has not been asked for is not looked at.
+// HangUp closes the input of a program that reads commands, and waits until it ends. It fails the test unless the
+// program exits with status 0. Output that was not read is ignored.
 func (p *Program) HangUp() {
 	p.t.Helper()
 	_ = p.in.Close() // it may have ended
 	p.Ends()
 }
 
-// Ends waits for the program's end, and wants it to be a good one.
+// Ends waits until the program ends. It fails the test unless the program exits with status 0.
 func (p *Program) Ends() {
 	p.t.Helper()
 	if err := p.Wait(); err != nil {

@@ -16,9 +16,10 @@ import (
 	"gofabric/test/need"
 )
 
-// TestExpect: lines are found in their order, however they come, and each once.
+// TestExpect checks that lines are found in their order, in any pieces, and each once.
 func TestExpect(t *testing.T) {
-	p := Start(t, exec.Command("sh", "-c", "echo one; printf tw; sleep 0.01; echo o >&2; echo one more; exec sleep 100"))
+	p := Start(t, exec.Command("sh", "-c",
+		"echo one; printf tw; sleep 0.01; echo o >&2; echo one more; exec sleep 100"))
 	p.Expect("one")
 	p.Expect("two")
 	p.Expect("one")
@@ -26,20 +27,21 @@ func TestExpect(t *testing.T) {
 		t.Errorf("printed %q, running: %v", got, p.Running())
 	}
 	if line, err := p.Next(time.Millisecond); err != ErrSilent {
-		t.Errorf("it says more: %q, %v", line, err)
+		t.Errorf("it prints more: %q, %v", line, err)
 	}
 }
 
-// TestTalk: each line is answered, in order; silence, the end of the program and a bad end are told apart.
+// TestTalk checks that each line is answered, in order, and that silence, the end of the program and a failure have
+// different errors.
 func TestTalk(t *testing.T) {
 	p := Talk(t, exec.Command("sh", "-c", "while read a b; do echo $b $a; done"))
 	if _, err := p.Next(0); err != ErrSilent {
-		t.Errorf("before it was told anything: %v", err)
+		t.Errorf("before the first command: %v", err)
 	}
 	p.Tell("one 2")
 	p.Tell("three four")
 	if a, b := p.Line(), p.Line(); a != "2 one" || b != "four three" {
-		t.Errorf("it says %q and %q", a, b)
+		t.Errorf("it prints %q and %q", a, b)
 	}
 	p.HangUp()
 	if _, err := p.Next(0); err == nil || err == ErrSilent {
@@ -48,30 +50,31 @@ func TestTalk(t *testing.T) {
 	p = Talk(t, exec.Command("sh", "-c", "read a; printf 'last\nhalf'; exit 3"))
 	p.Tell("go")
 	if line := p.Expect("as"); line != "last" {
-		t.Errorf("it says %q", line)
+		t.Errorf("it prints %q", line)
 	}
 	if _, err := p.Next(patience); err == nil || !strings.Contains(err.Error(), "exit status 3") {
-		t.Errorf("after a bad end: %v", err)
+		t.Errorf("after a failure: %v", err)
 	}
 }
 
-// TestBuild: a command is built, and again from the cache.
+// TestBuild builds a command, and builds it again from the cache.
 func TestBuild(t *testing.T) {
 	for range 2 {
 		dir := t.TempDir()
 		if err := Build(dir, "gofabric/cmd/ofi"); err != nil {
 			t.Fatal(err)
 		}
-		if out, err := exec.Command(filepath.Join(dir, "ofi"), "info", "--version").CombinedOutput(); err != nil || !strings.Contains(string(out), "libfabric") {
+		if out, err := exec.Command(filepath.Join(dir, "ofi"), "info", "--version").CombinedOutput(); err != nil ||
+			!strings.Contains(string(out), "libfabric") {
 			t.Errorf("%v\n%s", err, out)
 		}
 	}
 	if err := Build(t.TempDir(), "gofabric/core"); err == nil {
-		t.Error("what is no command was built")
+		t.Error("a package that is not a command was built")
 	}
 }
 
-// TestEnds: a program ends well, badly, and together with what it has started.
+// TestEnds ends programs that succeed, that fail, and that have started others.
 func TestEnds(t *testing.T) {
 	p := Start(t, exec.Command("sh", "-c", "trap 'echo bye; exit 0' TERM; echo up; while :; do sleep 0.01; done"))
 	p.Expect("up")
@@ -84,10 +87,10 @@ func TestEnds(t *testing.T) {
 	go p.Kill()
 	p.End(syscall.SIGTERM)
 	if p.End(syscall.SIGTERM); p.Running() {
-		t.Error("it runs on")
+		t.Error("it still runs")
 	}
 	if err := Start(t, exec.Command("false")).Wait(); err == nil {
-		t.Error("false ended well")
+		t.Error("false succeeded")
 	}
 	group := exec.Command("sh", "-c", "sleep 100 & echo $!; wait")
 	group.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
@@ -95,11 +98,11 @@ func TestEnds(t *testing.T) {
 	p.Line()
 	began := time.Now()
 	if p.Kill(); time.Since(began) > time.Minute || strings.TrimSpace(p.String()) == "" {
-		t.Errorf("%q lived on and held the stream for %v", p, time.Since(began))
+		t.Errorf("%q kept running and held the stream for %v", p, time.Since(began))
 	}
 }
 
-// TestPatience: no wait for a program is without end.
+// TestPatience checks that every wait for a program ends.
 func TestPatience(t *testing.T) {
 	before := patience
 	patience = 50 * time.Millisecond
@@ -110,21 +113,23 @@ func TestPatience(t *testing.T) {
 	}{
 		{"does not end", "exec sleep 100", func(p *Program) { _ = p.Wait() }},
 		{"does not end", "exec sleep 100", (*Program).HangUp},
-		{"does not end", "trap '' TERM; echo up; while :; do sleep 0.01; done", func(p *Program) { p.Next(before); p.Stop() }},
-		{"should have said something, but it says nothing", "exec sleep 100", func(p *Program) { p.Line() }},
-		{"runs, but not within 50ms: the moon", "exec sleep 100", func(p *Program) { p.Until("the moon", never) }},
-		{`should have said "up", but it says nothing`, "echo down; exec sleep 100", func(p *Program) { p.Expect("up") }},
+		{"does not end", "trap '' TERM; echo up; while :; do sleep 0.01; done",
+			func(p *Program) { p.Next(before); p.Stop() }},
+		{"should have printed a line, but it prints nothing", "exec sleep 100", func(p *Program) { p.Line() }},
+		{"runs, but not within 50ms: the event", "exec sleep 100", func(p *Program) { p.Until("the event", never) }},
+		{`should have printed "up", but it prints nothing`, "echo down; exec sleep 100",
+			func(p *Program) { p.Expect("up") }},
 	} {
 		if said := failureOf(t, c.script, c.do); !strings.HasSuffix(said, c.want) {
-			t.Errorf("the test fails of %q, want %q", said, c.want)
+			t.Errorf("the test fails with %q, want %q", said, c.want)
 		}
 	}
 }
 
-// never is what does not come about.
+// never is a condition that is never true.
 func never() bool { return false }
 
-// failureOf is what a test fails of that does something with a program.
+// failureOf returns the failure of a test that does something with a program.
 func failureOf(t *testing.T, script string, do func(p *Program)) string {
 	w := &wary{T: t}
 	done := make(chan struct{})
@@ -136,7 +141,7 @@ func failureOf(t *testing.T, script string, do func(p *Program)) string {
 	return w.said
 }
 
-// wary is a test that keeps what it fails of.
+// wary is a test that records its failure.
 type wary struct {
 	*testing.T
 	said string
@@ -149,20 +154,25 @@ func (w *wary) Fatalf(format string, args ...any) {
 	runtime.Goexit()
 }
 
-// TestFailures: a test fails of a program that ends badly, or by itself, or does not say what it should, and one that hangs is made to say what it does.
+// TestFailures checks that a test fails if its program fails, ends early, or does not print what it should, and that a
+// program that hangs gets SIGQUIT.
 func TestFailures(t *testing.T) {
 	const loop = "echo up; while :; do sleep 0.01; done"
 	for want, c := range map[string]struct {
 		script string
 		do     func(p *Program)
 	}{
-		"ended with exit status 3":                                 {"trap 'exit 3' TERM; " + loop, (*Program).Stop},
-		"has ended by itself, with exit status 4":                  {"echo up; exit 4", func(p *Program) { _ = p.Wait(); p.Stop() }},
-		`should have said "down", but it ended with exit status 5`: {"echo up; exit 5", func(p *Program) { p.Expect("down") }},
-		"ended with exit status 6 before the moon":                 {"echo up; exit 6", func(p *Program) { p.Until("the moon", never) }},
-		"should have said something, but it ended with <nil>":      {"echo up", func(p *Program) { p.Line() }},
-		"sleeps":                              {"trap 'echo in a loop; exit' QUIT; " + loop, func(p *Program) { p.Blame("sleeps") }},
-		"is told more: write |1: broken pipe": {"exec 0<&-; " + loop, func(p *Program) { p.Tell("more") }},
+		"ended with exit status 3": {"trap 'exit 3' TERM; " + loop, (*Program).Stop},
+		"ended before it was stopped, with exit status 4": {"echo up; exit 4",
+			func(p *Program) { _ = p.Wait(); p.Stop() }},
+		`should have printed "down", but it ended with exit status 5`: {"echo up; exit 5",
+			func(p *Program) { p.Expect("down") }},
+		"ended with exit status 6 before the event": {"echo up; exit 6",
+			func(p *Program) { p.Until("the event", never) }},
+		"should have printed a line, but it ended with <nil>": {"echo up", func(p *Program) { p.Line() }},
+		"sleeps": {"trap 'echo in a loop; exit' QUIT; " + loop, func(p *Program) { p.Blame("sleeps") }},
+		"does not read the command \"more\": write |1: broken pipe": {"exec 0<&-; " + loop,
+			func(p *Program) { p.Tell("more") }},
 	} {
 		var p *Program
 		said := failureOf(t, c.script, func(started *Program) {
@@ -171,15 +181,16 @@ func TestFailures(t *testing.T) {
 			c.do(p)
 		})
 		if !strings.HasSuffix(said, want) {
-			t.Errorf("the test fails of %q, want %q", said, want)
+			t.Errorf("the test fails with %q, want %q", said, want)
 		}
 		if want == "sleeps" && !strings.Contains(p.String(), "in a loop") {
-			t.Errorf("it does not say what it does: %q", p)
+			t.Errorf("the program did not get SIGQUIT: %q", p)
 		}
 	}
 }
 
-// TestAwaitListener waits for a server that is slow to listen, and not for one that ends before it does.
+// TestAwaitListener waits for a server that starts to listen late, and does not wait for one that ends before it
+// listens.
 func TestAwaitListener(t *testing.T) {
 	port := FreePort(t)
 	number, err := strconv.Atoi(port)
@@ -187,7 +198,7 @@ func TestAwaitListener(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, visible := tcpport.Listening(number); !visible {
-		need.Missing(t, "/proc/net/tcp, which tells who listens")
+		need.Missing(t, "/proc/net/tcp, which lists listening sockets")
 	}
 	began := make(chan net.Listener, 1)
 	time.AfterFunc(20*time.Millisecond, func() {
@@ -199,7 +210,7 @@ func TestAwaitListener(t *testing.T) {
 	})
 	Start(t, exec.Command("sleep", "100")).AwaitListener(port)
 	if ready, _ := tcpport.Listening(number); !ready {
-		t.Error("it did not wait")
+		t.Error("AwaitListener did not wait")
 	}
 	if l := <-began; l != nil {
 		l.Close()
@@ -209,7 +220,7 @@ func TestAwaitListener(t *testing.T) {
 	patience = 50 * time.Millisecond
 	defer func() { patience = before }()
 	said := failureOf(t, "exec sleep 100", func(p *Program) { p.AwaitListener(port) })
-	if want := "runs, but nobody listens at port " + port + " within 50ms"; !strings.HasSuffix(said, want) {
-		t.Errorf("the test fails of %q, want %q", said, want)
+	if want := "runs, but no process listens at port " + port + " within 50ms"; !strings.HasSuffix(said, want) {
+		t.Errorf("the test fails with %q, want %q", said, want)
 	}
 }

@@ -9,7 +9,7 @@ import (
 	"gofabric/internal/tcpport"
 )
 
-// Until waits for what comes about while the program runs, and not after it has ended.
+// Until waits until a condition is true. It fails the test if the program ends before that.
 func (p *Program) Until(what string, is func() bool) {
 	p.t.Helper()
 	for end := time.Now().Add(patience); !is(); time.Sleep(5 * time.Millisecond) {
@@ -22,13 +22,13 @@ func (p *Program) Until(what string, is func() bool) {
 	}
 }
 
-// FreeAddress is an address on loopback where nobody listens.
+// FreeAddress returns an address on loopback at which no process listens.
 func FreeAddress(t testing.TB) string {
 	t.Helper()
 	return FreeAddresses(t, 1)[0]
 }
 
-// FreeAddresses are n addresses on loopback, of as many ports, where nobody listens.
+// FreeAddresses returns n addresses on loopback with different ports, at which no process listens.
 func FreeAddresses(t testing.TB, n int) []string {
 	t.Helper()
 	a := make([]string, n)
@@ -38,7 +38,7 @@ func FreeAddresses(t testing.TB, n int) []string {
 	return a
 }
 
-// FreePort is a port at which nobody listens, at any address.
+// FreePort returns a port at which no process listens, at any address.
 func FreePort(t testing.TB) string {
 	t.Helper()
 	return freePorts(t, 1)[0]
@@ -57,7 +57,8 @@ func freePorts(t testing.TB, n int) []string {
 	return names
 }
 
-// AwaitListener waits until somebody listens at a TCP port. It returns at once where that cannot be seen, and does not wait for longer than the program runs.
+// AwaitListener waits until a process listens at a TCP port. It returns at once where listening sockets are not
+// visible, and when the program ends.
 func (p *Program) AwaitListener(port string) {
 	p.t.Helper()
 	n, err := strconv.Atoi(port)
@@ -69,7 +70,7 @@ func (p *Program) AwaitListener(port string) {
 			return
 		}
 		if time.Now().After(end) {
-			p.Blame("runs, but nobody listens at port %s within %v", port, patience)
+			p.Blame("runs, but no process listens at port %s within %v", port, patience)
 		}
 	}
 }

@@ -1,4 +1,5 @@
-// Package provider checks that a provider can be written outside this module: the one in ../outside, a module of its own, is built and tested.
+// Package provider checks that a provider can be written outside of this module. It builds and tests the one in
+// ../outside, which is a module of its own.
 package provider
 
 import (

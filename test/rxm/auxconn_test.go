@@ -11,17 +11,20 @@ import (
 
 // Several connections per peer.
 
-// with3 are the variables for three connections.
+// with3 sets the variables for three connections.
 var with3 = []string{"FI_OFI_RXM_NUM_MSG_EPS", "3"}
 
-// rma writes n times to b's memory and reads back, in between a message now and then; ctx begins there.
+// rma writes to b's memory n times and reads it back. In between it sends a message at times. The contexts begin at
+// ctx.
 func rma(t *testing.T, a, b *side, fi core.FIAddr, mem []byte, n, size int, ctx core.OpContext) {
 	t.Helper()
 	bufs, backs := make([][]byte, n), make([][]byte, n)
 	for i := range n {
 		bufs[i], backs[i] = bytes.Repeat([]byte{byte(i + int(ctx))}, size), make([]byte, size)
-		m := core.RMAArgs{IOV: [][]byte{bufs[i]}, Addr: fi, RMAIOV: []core.RMAIov{{Addr: uint64(i * size), Len: uint64(size), Key: 1}}, Ctx: ctx + core.OpContext(i)}
-		try(t, func() error { return a.ep.WriteMsg(&m, core.OpDeliveryComplete|core.OpCompletion) }, a, b) // nothing else says that a read comes after it
+		m := core.RMAArgs{IOV: [][]byte{bufs[i]}, Addr: fi,
+			RMAIOV: []core.RMAIov{{Addr: uint64(i * size), Len: uint64(size), Key: 1}}, Ctx: ctx + core.OpContext(i)}
+		// Only the completion orders the write before the read.
+		try(t, func() error { return a.ep.WriteMsg(&m, core.OpDeliveryComplete|core.OpCompletion) }, a, b)
 		if i%5 == 0 {
 			message(t, a, b, fi, 70_000, ctx+core.OpContext(1000+i)) // in segments
 		}
@@ -45,16 +48,19 @@ func rma(t *testing.T, a, b *side, fi core.FIAddr, mem []byte, n, size int, ctx 
 		}
 		return true
 	}, a, b)
-	b.conns() // the race detector sees no order through sockets: b's lock orders the look at b's memory after the writes, and below before the next ones
+	// The race detector sees no order through sockets: b's lock orders the reads of b's memory after these writes and
+	// before the next ones.
+	b.conns()
 	defer b.conns()
 	for i := range n {
 		if !bytes.Equal(backs[i], bufs[i]) || !bytes.Equal(mem[i*size:(i+1)*size], bufs[i]) {
-			t.Fatalf("write %d did not arrive, or was not read", i)
+			t.Fatalf("write %d did not arrive, or was not read back", i)
 		}
 	}
 }
 
-// TestAuxConns has peers with three connections, with fewer at one end, and with one: everything arrives, over as many as both have.
+// TestAuxConns has peers with three connections, with fewer at one end, and with one. Everything arrives, over as many
+// connections as both ends have.
 func TestAuxConns(t *testing.T) {
 	eachFormat(t, func(t *testing.T, with func(...string) map[string]string) {
 		for _, tc := range []struct{ a, b, want int }{{3, 3, 3}, {3, 1, 1}, {1, 3, 1}, {2, 5, 2}, {5, 2, 2}} {
@@ -79,11 +85,12 @@ func TestAuxConns(t *testing.T) {
 	})
 }
 
-// TestAuxConnsOrder says what is promised with several connections, and what with one.
+// TestAuxConnsOrder checks which order is promised with several connections, and which with one.
 func TestAuxConnsOrder(t *testing.T) {
 	const kept = core.OrderSAS | core.OrderAtomicRAR | core.OrderAtomicRAW | core.OrderAtomicWAR | core.OrderAtomicWAW
 	s := open(t, nil, map[string]string{"FI_OFI_RXM_NUM_MSG_EPS": "3"})
-	if s.info.Tx.MsgOrder&^kept != 0 || s.info.Rx.MsgOrder&^kept != 0 || s.info.EP.MaxOrderRAWSize != 0 || s.info.EP.MaxOrderWARSize != 0 || s.info.EP.MaxOrderWAWSize != 0 {
+	if s.info.Tx.MsgOrder&^kept != 0 || s.info.Rx.MsgOrder&^kept != 0 || s.info.EP.MaxOrderRAWSize != 0 ||
+		s.info.EP.MaxOrderWARSize != 0 || s.info.EP.MaxOrderWAWSize != 0 {
 		t.Errorf("%v, %v, %+v", s.info.Tx.MsgOrder, s.info.Rx.MsgOrder, s.info.EP)
 	}
 	if s.info.Caps&core.CapFence != 0 {
@@ -91,7 +98,8 @@ func TestAuxConnsOrder(t *testing.T) {
 	}
 }
 
-// TestAuxConnsBounded: connections that are closed for want of use take theirs along, and nothing that was written before is lost.
+// TestAuxConnsBounded checks that a connection that is closed because it is idle closes its auxiliary connections,
+// too, and that no earlier write is lost.
 func TestAuxConnsBounded(t *testing.T) {
 	eachFormat(t, func(t *testing.T, with func(...string) map[string]string) {
 		const n, size = 10, 5000
@@ -102,14 +110,15 @@ func TestAuxConnsBounded(t *testing.T) {
 			ctx := core.OpContext(1 + 10_000*round)
 			rma(t, a, b, fi, mem, n, size, ctx)
 			ctx += 5000
-			until(t, "three connections", func() bool { ctx += 5; rma(t, a, b, fi, mem, 1, size, ctx); return a.conns() == 3 }, a, b)
+			until(t, "three connections",
+				func() bool { ctx += 5; rma(t, a, b, fi, mem, 1, size, ctx); return a.conns() == 3 }, a, b)
 			until(t, "none", func() bool { return a.conns() == 0 && b.conns() == 0 }, a, b)
 		}
 	})
 }
 
-// TestAuxConnsClosed has one end close with writes under way: those that have completed have arrived or are lost with the endpoint, the others fail, and the other end talks
-// to the next endpoint.
+// TestAuxConnsClosed has one end close with pending writes. Writes that have completed have arrived or are lost with
+// the endpoint, the others fail. The other end can then exchange messages with the next endpoint.
 func TestAuxConnsClosed(t *testing.T) {
 	eachFormat(t, func(t *testing.T, with func(...string) map[string]string) {
 		const size = 100_000
@@ -117,7 +126,8 @@ func TestAuxConnsClosed(t *testing.T) {
 		a, b := open(t, nil, with(with3...)), open(t, mem, with(with3...))
 		fi := a.know(b)
 		ctx := core.OpContext(1)
-		until(t, "three connections", func() bool { ctx += 5; rma(t, a, b, fi, mem, 1, size, ctx); return a.conns() == 3 }, a, b)
+		until(t, "three connections",
+			func() bool { ctx += 5; rma(t, a, b, fi, mem, 1, size, ctx); return a.conns() == 3 }, a, b)
 		buf := make([]byte, size)
 		open := 0
 		for range 40 {

@@ -10,7 +10,7 @@ import (
 	"gofabric/core"
 )
 
-// eachFormat runs f with peers that speak without a protocol between, and with peers that speak native's.
+// eachFormat runs f with peers that use gofabric's extension, and with peers that use native's packets.
 func eachFormat(t *testing.T, f func(t *testing.T, with func(vars ...string) map[string]string)) {
 	t.Parallel()
 	for name, ext := range map[string]string{"direct": "1", "native": "0"} {
@@ -27,7 +27,8 @@ func eachFormat(t *testing.T, f func(t *testing.T, with func(vars ...string) map
 	}
 }
 
-// TestBounded talks to more peers than there may be connections, in turn: the longest idle connection goes, nobody sees an error, and no message is lost.
+// TestBounded sends to more peers in turn than there may be connections. The connection that has been idle longest is
+// closed, no application sees an error, and no message is lost.
 func TestBounded(t *testing.T) {
 	eachFormat(t, func(t *testing.T, with func(...string) map[string]string) {
 		const peers, most = 6, 3
@@ -52,7 +53,8 @@ func TestBounded(t *testing.T) {
 				message(t, s, hub, back[i], 40_000, ctx)
 			}
 		}
-		until(t, "no more connections than there may be", func() bool { return hub.conns() <= most }, append(others, hub)...)
+		until(t, "no more connections than there may be",
+			func() bool { return hub.conns() <= most }, append(others, hub)...)
 		for i, s := range others {
 			ctx++
 			message(t, hub, s, fis[i], 10, ctx)
@@ -60,25 +62,30 @@ func TestBounded(t *testing.T) {
 	})
 }
 
-// TestBoundedBusy sends to all peers at once, both ways, in random order: connections come and go under the traffic, and every message arrives once.
+// TestBoundedBusy sends to all peers at once, in both directions, in random order. Connections are closed and made
+// under the traffic, and every message arrives once.
 func TestBoundedBusy(t *testing.T) { busy(t, "tcp;ofi_rxm", nil) }
 
-// TestBoundedLate is TestBoundedBusy where what comes over one connection, requests included, can be later than what was sent after it over another: a request
-// that its sender has given up, for both ends have connected at the same time, is read when the connection that it crossed is already on its way out.
+// TestBoundedLate is TestBoundedBusy where what arrives over one connection, requests included, can be later than what
+// was sent after it over another. When both ends connect at the same time, one request is given up. It can then be
+// read when the other connection is already being closed.
 func TestBoundedLate(t *testing.T) {
 	for seed := range 30 {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			t.Parallel()
-			busy(t, "tcp;fault;ofi_rxm", map[string]string{"FI_FAULT_JITTER": "6ms", "FI_FAULT_SEED": fmt.Sprint(seed), "FI_OFI_RXM_EXTENSIONS": fmt.Sprint(min(seed%3, 1))})
+			busy(t, "tcp;fault;ofi_rxm",
+				map[string]string{"FI_FAULT_JITTER": "6ms", "FI_FAULT_SEED": fmt.Sprint(seed),
+					"FI_OFI_RXM_EXTENSIONS": fmt.Sprint(min(seed%3, 1))})
 		})
 	}
 }
 
-// busy is TestBoundedBusy over a provider, with further variables.
+// busy is TestBoundedBusy over a provider, with more variables.
 func busy(t *testing.T, provider string, more map[string]string) {
-	const peers, rounds, small, large = 5, 300, 64, 100_000 // large ones are fetched from the sender's memory, where ends can agree on that
+	// Large ones are read from the sender's memory, where ends can agree on that.
+	const peers, rounds, small, large = 5, 300, 64, 100_000
 	mem := make([]byte, 8)
-	var in [peers + 1][large]byte // of each: what is in them is for other tests
+	var in [peers + 1][large]byte // of each; other tests check the content
 	out := make([]byte, large)
 	bounded := map[string]string{"FI_OFI_RXM_MAX_CONNS": "2", "FI_OFI_RXM_IDLE_TIMEOUT": "1"}
 	maps.Copy(bounded, more)
@@ -95,7 +102,7 @@ func busy(t *testing.T, provider string, more map[string]string) {
 		fis, back = append(fis, hub.know(s)), append(back, s.know(hub))
 	}
 	rng := rand.New(rand.NewPCG(1, 2))
-	var sent, got [peers + 1]int // to each, the hub first
+	var sent, got [peers + 1]int // for each, the hub first
 	for range rounds {
 		from, to, fi := hub, 1+rng.IntN(peers), core.FIAddr(0)
 		fi = fis[to-1]
@@ -109,7 +116,8 @@ func busy(t *testing.T, provider string, more map[string]string) {
 		}
 		try(t, func() error { return from.ep.Send(out[:n], 0, fi, 8) }, all...)
 		if sent[to]++; rng.IntN(8) == 0 {
-			time.Sleep(time.Duration(rng.IntN(4)) * time.Millisecond) // time to become idle; no outcome depends on whether a connection does
+			// Connections have time to become idle. No result depends on whether one does.
+			time.Sleep(time.Duration(rng.IntN(4)) * time.Millisecond)
 		}
 	}
 	defer func() {
@@ -128,7 +136,7 @@ func busy(t *testing.T, provider string, more map[string]string) {
 	}, all...)
 }
 
-// TestIdleTimeout has connections close by themselves, at both ends, and come again when there is something to say.
+// TestIdleTimeout checks that idle connections are closed at both ends, and made again for the next message.
 func TestIdleTimeout(t *testing.T) {
 	eachFormat(t, func(t *testing.T, with func(...string) map[string]string) {
 		mem := make([]byte, 8)
@@ -142,7 +150,7 @@ func TestIdleTimeout(t *testing.T) {
 	})
 }
 
-// TestIdleWithMessages keeps a connection whose messages nobody has received yet.
+// TestIdleWithMessages checks that a connection with messages that have not been received yet stays open.
 func TestIdleWithMessages(t *testing.T) {
 	mem := make([]byte, 8)
 	a, b := open(t, mem, map[string]string{"FI_OFI_RXM_IDLE_TIMEOUT": "5"}), open(t, mem, nil)
@@ -151,11 +159,11 @@ func TestIdleWithMessages(t *testing.T) {
 	until(t, "it arrives", func() bool { return b.conns() == 1 }, a, b)
 	other := open(t, nil, nil)
 	to := a.know(other)
-	for i := range core.OpContext(5) { // whose connection becomes idle and ends
+	for i := range core.OpContext(5) { // the connection to this peer becomes idle and is closed
 		message(t, a, other, to, 10, 10+i)
 		until(t, "another connection ends", func() bool { return other.conns() == 0 }, a, b, other)
 		if a.conns() == 0 || b.conns() != 1 {
-			t.Fatalf("%d and %d connections, one has a message that nobody has received", a.conns(), b.conns())
+			t.Fatalf("%d and %d connections, one has a message that has not been received", a.conns(), b.conns())
 		}
 	}
 	in := make([]byte, 5)

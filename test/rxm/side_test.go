@@ -1,7 +1,8 @@
-// Package rxm tests endpoints of tcp;ofi_rxm in ways that the conformance suite has no words for: how many connections they have, and what these cost.
+// Package rxm tests endpoints of tcp;ofi_rxm where the conformance suite cannot: how many connections they have, and
+// what these cost.
 package rxm
 
-// What the tests stand on: endpoints with variables of their own.
+// The base of the tests: endpoints with variables of their own.
 
 import (
 	"errors"
@@ -19,7 +20,7 @@ import (
 
 func TestMain(m *testing.M) {
 	if l, err := net.Listen("tcp", "127.0.0.1:0"); err == nil {
-		l.Close() // the runtime's own descriptors are opened before anything is counted
+		l.Close() // opens the runtime's own descriptors before the tests count any
 	}
 	parallel.Run(8)
 	goleak.VerifyTestMain(m, goleak.Cleanup(func(code int) {
@@ -38,7 +39,7 @@ var descriptorsFirst = func() int {
 	return descriptors()
 }()
 
-// descriptors counts those that the process has open, 0 where nobody knows.
+// descriptors returns how many descriptors the process has open, 0 where that is unknown.
 func descriptors() int {
 	d, _ := os.ReadDir("/proc/self/fd")
 	return len(d)
@@ -51,7 +52,7 @@ func check(t testing.TB, err error) {
 	}
 }
 
-// side is one endpoint with everything it needs.
+// side is one endpoint with its objects.
 type side struct {
 	t      testing.TB
 	fabric *core.Fabric
@@ -61,13 +62,13 @@ type side struct {
 	av     *core.AddressVector
 	ep     *core.Endpoint
 	mr     *core.MemoryRegion
-	peer   core.FIAddr // the latest that was inserted
+	peer   core.FIAddr // the last one that was inserted
 	got    [64]core.CQEntry
 	done   map[core.OpContext]int // completions seen
 	err    error                  // an error completion
 }
 
-// open opens a side with FI_* variables. mem is what others may read and write; nil: one byte.
+// open opens a side with FI_* variables. mem is memory that peers may read and write. nil means one byte.
 func open(t *testing.T, mem []byte, vars map[string]string) *side {
 	t.Helper()
 	return openOver(t, "tcp;ofi_rxm", mem, vars)
@@ -94,7 +95,8 @@ func openOver(t *testing.T, provider string, mem []byte, vars map[string]string)
 	if mem == nil {
 		mem = make([]byte, 1)
 	}
-	s.mr, err = s.domain.RegMR(&core.MRAttr{IOV: [][]byte{mem}, Access: core.AccessRemoteRead | core.AccessRemoteWrite, RequestedKey: 1})
+	s.mr, err = s.domain.RegMR(&core.MRAttr{IOV: [][]byte{mem},
+		Access: core.AccessRemoteRead | core.AccessRemoteWrite, RequestedKey: 1})
 	check(t, err)
 	s.openEP()
 	t.Cleanup(func() {
@@ -115,7 +117,7 @@ func (s *side) openEP() {
 	s.ep = ep
 }
 
-// know puts the address of b into s's vector.
+// know inserts the address of b into s's vector.
 func (s *side) know(b *side) core.FIAddr {
 	s.t.Helper()
 	name, err := b.ep.Name()
@@ -127,7 +129,7 @@ func (s *side) know(b *side) core.FIAddr {
 	return fi[0]
 }
 
-// read takes what completions there are.
+// read reads the queue once, and returns the number of completions.
 func (s *side) read() (int, error) {
 	n, err := s.cq.Read(s.got[:])
 	switch {
@@ -143,7 +145,7 @@ func (s *side) read() (int, error) {
 	return n, err
 }
 
-// take reads into done.
+// take reads completions into done.
 func (s *side) take() {
 	s.t.Helper()
 	n, err := s.read()
@@ -153,12 +155,12 @@ func (s *side) take() {
 	}
 }
 
-// conns counts the connections.
+// conns returns the number of connections.
 func (s *side) conns() int {
 	return s.ep.Driver().(interface{ Connections() int }).Connections()
 }
 
-// until makes progress at all sides until cond.
+// until makes progress at all sides until cond is true.
 func until(t testing.TB, what string, cond func() bool, sides ...*side) {
 	t.Helper()
 	wait.Until(t, what, func() bool {
@@ -172,7 +174,7 @@ func until(t testing.TB, what string, cond func() bool, sides ...*side) {
 	})
 }
 
-// try posts, as often as there is no room.
+// try posts again as long as there is no room.
 func try(t testing.TB, f func() error, sides ...*side) {
 	t.Helper()
 	wait.Until(t, "room for a post", func() bool {
@@ -188,7 +190,7 @@ func try(t testing.TB, f func() error, sides ...*side) {
 	})
 }
 
-// message sends n bytes from a to b, which a knows as fi, and waits for both ends.
+// message sends n bytes from a to b and waits for both ends. fi is b's address in a's vector.
 func message(t testing.TB, a, b *side, fi core.FIAddr, n int, ctx core.OpContext) {
 	t.Helper()
 	out, in := make([]byte, n), make([]byte, n)

@@ -25,17 +25,18 @@ const (
 
 	remote = core.AccessRemoteRead | core.AccessRemoteWrite
 	region = 1 << 20
-	mine   = 0xee // what the owner of a region writes into the memory when it is his again
+	mine   = 0xee // the owner of a region writes this into the memory after it has closed the region
 )
 
-// pair opens two endpoints of this process; a knows b.
+// pair opens two endpoints of this process. a has the address of b.
 func pair(t *testing.T, ctx context.Context, stack string) (a, b *gofabric.Endpoint, to gofabric.Peer) {
 	t.Helper()
 	provider, typ, _ := strings.Cut(stack, "/")
 	var err error
 	if typ == "msg" {
 		var l *gofabric.Listener
-		if l, err = gofabric.Listen(ctx, "127.0.0.1:0", gofabric.Config{Provider: provider, Caps: core.CapMsg | core.CapRMA}); err != nil {
+		if l, err = gofabric.Listen(ctx, "127.0.0.1:0",
+			gofabric.Config{Provider: provider, Caps: core.CapMsg | core.CapRMA}); err != nil {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { l.Close() })
@@ -48,12 +49,14 @@ func pair(t *testing.T, ctx context.Context, stack string) (a, b *gofabric.Endpo
 			}
 			b = e
 		})
-		a, err = gofabric.Dial(ctx, strings.TrimPrefix(l.Addr().String(), "fi_sockaddr_in://"), gofabric.Config{Provider: provider, Caps: core.CapMsg | core.CapRMA})
+		a, err = gofabric.Dial(ctx, strings.TrimPrefix(l.Addr().String(), "fi_sockaddr_in://"),
+			gofabric.Config{Provider: provider, Caps: core.CapMsg | core.CapRMA})
 		wg.Wait()
 		to = gofabric.Connected
 	} else {
 		open := func() (*gofabric.Endpoint, error) {
-			return gofabric.Open(ctx, gofabric.Config{Provider: provider, Node: "127.0.0.1", Caps: core.CapMsg | core.CapRMA})
+			return gofabric.Open(ctx,
+				gofabric.Config{Provider: provider, Node: "127.0.0.1", Caps: core.CapMsg | core.CapRMA})
 		}
 		if a, err = open(); err == nil {
 			t.Cleanup(func() { a.Close() })
@@ -69,7 +72,8 @@ func pair(t *testing.T, ctx context.Context, stack string) (a, b *gofabric.Endpo
 	return a, b, to
 }
 
-// TestKeysAreRandom: all 64 bits of a key that the provider chooses are as likely 0 as 1, whatever the one before had, and no two keys differ by as much as two others.
+// TestKeysAreRandom checks keys that the provider chooses: each of the 64 bits is 0 as often as 1, independent of the
+// key before, and no difference between two keys occurs twice.
 func TestKeysAreRandom(t *testing.T) {
 	const n = 2000
 	for _, stack := range stacks {
@@ -87,7 +91,7 @@ func TestKeysAreRandom(t *testing.T) {
 				}
 				k := m.Remote().Key
 				if seen[k] || i > 0 && steps[k-last] {
-					t.Fatalf("key %d, %#x, has been there, or follows from the one before", i, k)
+					t.Fatalf("key %d, %#x, has been used before, or follows from the one before", i, k)
 				}
 				seen[k], steps[k-last] = true, true
 				for x := k; x != 0; x &= x - 1 {
@@ -101,7 +105,7 @@ func TestKeysAreRandom(t *testing.T) {
 					m.Close()
 				}
 			}
-			for i := range 64 { // half of them, and nine standard deviations
+			for i := range 64 { // half of them, within nine standard deviations
 				if set[i] < n*2/5 || set[i] > n*3/5 || changed[i] < n*2/5 || changed[i] > n*3/5 {
 					t.Errorf("bit %d is set in %d of %d keys, and changes %d times", i, set[i], n, changed[i])
 				}
@@ -110,8 +114,9 @@ func TestKeysAreRandom(t *testing.T) {
 	}
 }
 
-// TestKeyDies closes a region while peers write to it and read from it all the time. From the moment that Close returns nothing of theirs arrives in the memory, and nothing that is put there
-// later reaches them; their operations end with FI_EKEYREJECTED, and the connection goes on.
+// TestKeyDies closes a region while peers write to it and read from it all the time. After Close has returned, no
+// write arrives in the memory, and no read returns what is written there later. The operations end with
+// FI_EKEYREJECTED, and the connection continues.
 func TestKeyDies(t *testing.T) {
 	for _, stack := range stacks {
 		for _, size := range []int{8, 4 << 10, 256 << 10} {
@@ -145,8 +150,9 @@ func keyDies(t *testing.T, stack string, size int) {
 				began := closed.Load()
 				if i%2 == 0 {
 					err = a.Write(ctx, to, buf, where, uint64(i)<<18%(region-uint64(size)+1))
-				} else if err = a.Read(ctx, to, buf, where, uint64(i)<<17); err == nil && bytes.IndexByte(buf, mine) >= 0 {
-					t.Error("a peer has read what was written after the region was closed")
+				} else if err = a.Read(ctx, to, buf, where, uint64(i)<<17); err == nil &&
+					bytes.IndexByte(buf, mine) >= 0 {
+					t.Error("a peer has read data that was written after the region was closed")
 				}
 				switch {
 				case err == nil && began:
@@ -171,7 +177,7 @@ func keyDies(t *testing.T, stack string, size int) {
 	if err := m.Close(); err != nil {
 		t.Error(err)
 	}
-	for i := range mem { // the owner's from now on
+	for i := range mem { // the memory belongs to the owner from now on
 		mem[i] = mine
 	}
 	closed.Store(true)
@@ -180,7 +186,7 @@ func keyDies(t *testing.T, stack string, size int) {
 		t.Error("a peer has written into the memory after the region was closed")
 	}
 	if after.Load() == 0 {
-		t.Error("nothing was refused")
+		t.Error("no access was refused")
 	}
 	if err := a.Write(ctx, to, []byte("it goes on"), stays.Remote(), 0); err != nil {
 		t.Errorf("another region: %v", err)

@@ -17,7 +17,8 @@ import (
 	"gofabric/test/need"
 )
 
-// knock is the process of another user that connects to every local socket of this module that there is in its network name space, offers memory there, and stays.
+// knock is the main function of a process of another user. It connects to every local socket of this module in its
+// network namespace, offers memory there, and waits.
 func knock() error {
 	f, err := os.Open("/proc/net/unix")
 	if err != nil {
@@ -40,25 +41,26 @@ func knock() error {
 			return err
 		}
 		if unix.Connect(fd, &unix.SockaddrUnix{Name: "@gofabric-" + name}) != nil {
-			unix.Close(fd) // that one was connected, and is no listener
+			unix.Close(fd) // a connected socket, not a listener
 			continue
 		}
 		n++
-		unix.Sendmsg(fd, []byte("gofabric, or whatever else the first bytes are"), unix.UnixRights(memory), nil, 0)
+		unix.Sendmsg(fd, []byte("gofabric, or any other first bytes"), unix.UnixRights(memory), nil, 0)
 	}
 	fmt.Println(n)
 	bufio.NewScanner(os.Stdin).Scan() // until the test is over
 	return nil
 }
 
-// TestKnock has another user's process connect to the sockets that this one listens at. It gets nowhere, it is logged, and who comes behind it is let in.
+// TestKnock has another user's process connect to the sockets at which this process listens. It is refused and logged,
+// and a process of this user that connects later is accepted.
 func TestKnock(t *testing.T) {
-	need.Root(t, "being somebody else")
+	need.Root(t, "a process of another user")
 	ctx, cancel := context.WithTimeout(t.Context(), limit)
 	defer cancel()
 	addr, in, wait, _ := other(t, "tcp/rdm", os.Geteuid())
 	ep, to := open(t, ctx, "tcp/rdm", addr, in)
-	if _, shared := talk(t, ctx, ep, to); !shared { // so that there is a socket
+	if _, shared := talk(t, ctx, ep, to); !shared { // makes this process listen at a local socket
 		t.Fatal("no memory is shared with a process of the same user")
 	}
 	if err := wait(); err != nil {
@@ -76,7 +78,7 @@ func TestKnock(t *testing.T) {
 	}
 	fmt.Fprintln(second, strings.TrimPrefix(ep.Name().String(), "fi_sockaddr_in://"))
 	if through, shared := talk(t, ctx, ep, to); !shared || through > larges*large/2 {
-		t.Errorf("who comes behind a stranger: memory is shared %v, %d bytes through the connection", shared, through)
+		t.Errorf("a process that connects after one of another user: memory is shared: %v, %d bytes through the connection", shared, through)
 	}
 	if err := wait(); err != nil {
 		t.Error(err)
@@ -84,5 +86,6 @@ func TestKnock(t *testing.T) {
 	if n := journal.Refused("stream") - before; n != 1 {
 		t.Errorf("%d refused", n)
 	}
-	j.Want("level=WARN", "it belongs to another user", fmt.Sprintf("uid=%d ", stranger), fmt.Sprintf("pid=%d ", pid), "at=gofabric-", "hint=")
+	j.Want("level=WARN", "it belongs to another user", fmt.Sprintf("uid=%d ", stranger),
+		fmt.Sprintf("pid=%d ", pid), "at=gofabric-", "hint=")
 }

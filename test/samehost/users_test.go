@@ -25,11 +25,11 @@ import (
 )
 
 const (
-	childVar  = "GOFABRIC_SAMEHOST_CHILD" // the stack: the process answers what it receives
+	childVar  = "GOFABRIC_SAMEHOST_CHILD" // the stack; the process sends back what it receives
 	stranger  = 4711                      // another user
-	container = -1                        // root, of a user name space where that is the stranger
+	container = -1                        // root of a user namespace, where that is the other user
 
-	small, smalls = 64, 80 // more than it takes until a connection moves to a local socket
+	small, smalls = 64, 80 // more than are exchanged before a connection moves to a local socket
 	large, larges = 1 << 20, 8
 )
 
@@ -47,7 +47,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// answer is the other process: it says where it is, reads who it talks to, and sends back what it receives.
+// answer is the main function of the other process. It prints its address, reads that of its peer, and sends back what
+// it receives.
 func answer(ctx context.Context, stack string) error {
 	if stack == "knock" {
 		return knock()
@@ -96,10 +97,11 @@ func echo(ctx context.Context, ep *gofabric.Endpoint, to gofabric.Peer) error {
 	return nil
 }
 
-// other starts the other process, with the rights of a user, or as root of a user name space, and returns where it is, and what talks to it.
+// other starts the other process with the rights of a user, or as root of a user namespace. It returns the process'
+// address, and a writer for that of its peer.
 func other(t *testing.T, stack string, uid int) (addr string, in io.Writer, wait func() error, pid int) {
 	t.Helper()
-	exe, err := os.Open("/proc/self/exe") // the other user may not look where the program is
+	exe, err := os.Open("/proc/self/exe") // the other user may not read the folder of the program
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -111,7 +113,8 @@ func other(t *testing.T, stack string, uid int) (addr string, in io.Writer, wait
 	case os.Geteuid():
 	case container:
 		ids := []syscall.SysProcIDMap{{HostID: stranger, Size: 1}}
-		cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: unix.CLONE_NEWUSER, UidMappings: ids, GidMappings: ids, Credential: &syscall.Credential{}}
+		cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: unix.CLONE_NEWUSER, UidMappings: ids, GidMappings: ids,
+			Credential: &syscall.Credential{}}
 	default:
 		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uint32(uid), Gid: uint32(uid)}}
 	}
@@ -134,8 +137,8 @@ func other(t *testing.T, stack string, uid int) (addr string, in io.Writer, wait
 	return strings.TrimPrefix(strings.TrimSpace(line), "fi_sockaddr_in://"), w, cmd.Wait, cmd.Process.Pid
 }
 
-// talk has messages come back, small ones and then large ones, and checks them. It reports what has left through connections before the last one, and whether memory is shared then:
-// after that the other process ends.
+// talk sends small messages and then large ones, receives them back and checks them. Then the other process ends. It
+// returns how many bytes had left through connections before the last message, and whether memory is shared then.
 func talk(t *testing.T, ctx context.Context, ep *gofabric.Endpoint, to gofabric.Peer) (through uint64, shared bool) {
 	t.Helper()
 	buf := make([]byte, large)
@@ -156,13 +159,13 @@ func talk(t *testing.T, ctx context.Context, ep *gofabric.Endpoint, to gofabric.
 			t.Fatal(err)
 		}
 		if !bytes.Equal(buf[:r.Len], msg) {
-			t.Fatalf("message %d came back as another one", i)
+			t.Fatalf("message %d came back with another content", i)
 		}
 	}
 	return through, shared
 }
 
-// open opens our end, and has the other process talk to it.
+// open opens our end and sends its address to the other process.
 func open(t *testing.T, ctx context.Context, stack, addr string, in io.Writer) (*gofabric.Endpoint, gofabric.Peer) {
 	t.Helper()
 	provider, typ, _ := strings.Cut(stack, "/")
@@ -182,7 +185,7 @@ func open(t *testing.T, ctx context.Context, stack, addr string, in io.Writer) (
 	return ep, to
 }
 
-// sent is how many bytes have left through connections.
+// sent returns how many bytes have left through connections.
 func sent() (n uint64) {
 	for _, e := range telemetry.Collect().Endpoints {
 		n += e.Counters["datagram_bytes.sent"]
@@ -202,15 +205,17 @@ func mapped(t *testing.T) bool {
 	return bytes.Contains(b, []byte("memfd:gofabric"))
 }
 
-// TestUsers: between processes of one user connections move to local sockets and large messages are copied out of the sender's memory; between those of two, one of them root, all bytes
-// go through the connection, as between two hosts, and both ways are refused and logged. Root of a container is another user, if the container has users of its own.
+// TestUsers checks that between processes of one user connections move to local sockets and large messages are copied
+// out of the sender's memory. Between processes of two users, even if one is root, all bytes go through the
+// connection, as between two hosts. The local socket and the copies are refused and logged. Root of a container is
+// another user if the container has a user namespace of its own.
 func TestUsers(t *testing.T) {
 	for _, stack := range stacks {
 		for name, uid := range map[string]int{"same": os.Geteuid(), "another": stranger, "container": container} {
 			t.Run(stack+"/"+name, func(t *testing.T) {
 				foreign := uid != os.Geteuid()
 				if foreign {
-					need.Root(t, "being somebody else")
+					need.Root(t, "a process of another user")
 				}
 				j := journal.Listen(t)
 				ctx, cancel := context.WithTimeout(t.Context(), limit)
@@ -225,7 +230,7 @@ func TestUsers(t *testing.T) {
 				}
 				if !foreign {
 					if through > larges*large/2 {
-						t.Errorf("%d bytes went through the connection, and could be copied", through)
+						t.Errorf("%d bytes went through the connection although they could be copied", through)
 					}
 					if tcp := strings.HasPrefix(stack, "tcp"); tcp && !shared {
 						t.Error("no memory is shared")
@@ -242,7 +247,7 @@ func TestUsers(t *testing.T) {
 					t.Error("memory is shared with another user")
 				}
 				if copies == 0 {
-					t.Error("nothing was refused")
+					t.Error("no process was refused")
 				}
 				j.Want("it belongs to another user", fmt.Sprintf("uid=%d ", stranger), fmt.Sprintf("pid=%d ", pid))
 			})
@@ -250,9 +255,10 @@ func TestUsers(t *testing.T) {
 	}
 }
 
-// TestBetween has somebody stand between two processes and pass on every byte: all that is said is true but who says it. Neither reads the other's memory for him.
+// TestBetween has a third process forward every byte between two processes. Everything that it says is true except its
+// identity. Neither process may read the other's memory on its behalf.
 func TestBetween(t *testing.T) {
-	t.Setenv("FI_TCP_LOCAL_SOCKETS", "0") // else the two talk past him before there is a large message
+	t.Setenv("FI_TCP_LOCAL_SOCKETS", "0") // otherwise the two move to a local socket before there is a large message
 	j := journal.Listen(t)
 	ctx, cancel := context.WithTimeout(t.Context(), limit)
 	defer cancel()
@@ -282,11 +288,11 @@ func TestBetween(t *testing.T) {
 	talk(t, ctx, ep, to)
 	for i := range passed {
 		if n := passed[i].Load(); n < larges*large {
-			t.Errorf("direction %d: %d bytes were passed on, the rest was read elsewhere", i, n)
+			t.Errorf("direction %d: %d bytes were forwarded, the rest was read elsewhere", i, n)
 		}
 	}
 	if journal.Refused("copies") == before {
-		t.Error("nothing was refused")
+		t.Error("no process was refused")
 	}
 	if err := wait(); err != nil {
 		t.Error(err)
@@ -294,7 +300,7 @@ func TestBetween(t *testing.T) {
 	j.Want("it speaks on another connection than the one that names it", fmt.Sprintf("pid=%d ", pid))
 }
 
-// pass passes bytes on, and counts them.
+// pass forwards bytes and counts them.
 func pass(from, to net.Conn, n *atomic.Int64) {
 	defer to.Close()
 	buf := make([]byte, 64<<10)

@@ -2,7 +2,7 @@
 
 package scale
 
-// The crowd: a child process with thousands of raw sockets, each of which speaks the protocol of one RDM endpoint.
+// The crowd is a child process with thousands of raw sockets. Each uses the protocol of one RDM endpoint.
 
 import (
 	"bufio"
@@ -26,13 +26,13 @@ import (
 
 const (
 	crowdVar  = "SCALE_CROWD" // address of the endpoint; set in the child
-	crowdIP   = "127.0.0.2"   // the peers' own
-	firstPort = 1024          // peer i says that it listens on firstPort+i
-	dialers   = 64            // connects under way at a time
+	crowdIP   = "127.0.0.2"   // address of the peers
+	firstPort = 1024          // peer i claims to listen at firstPort+i
+	dialers   = 64            // connection attempts at the same time
 	patience  = 60 * time.Second
 )
 
-// crowdMain is the child's main: it serves commands from its standard input.
+// crowdMain is the main function of the child. It executes commands from its standard input.
 func crowdMain() {
 	c := &crowd{addr: os.Getenv(crowdVar)}
 	for in := bufio.NewScanner(os.Stdin); in.Scan(); {
@@ -68,7 +68,8 @@ type crowd struct {
 func (c *crowd) connect(n int) error {
 	c.conns = make([]net.Conn, n)
 	return c.each(func(i int, _ net.Conn) error {
-		d := net.Dialer{Timeout: patience, LocalAddr: &net.TCPAddr{IP: net.ParseIP(crowdIP)}, KeepAlive: -1, Control: latePort}
+		d := net.Dialer{Timeout: patience, LocalAddr: &net.TCPAddr{IP: net.ParseIP(crowdIP)},
+			KeepAlive: -1, Control: latePort}
 		conn, err := d.Dial("tcp", c.addr)
 		if err != nil {
 			return err
@@ -91,12 +92,13 @@ func (c *crowd) connect(n int) error {
 	})
 }
 
-// latePort has the kernel choose the local port when it knows the destination, or ports would run out (ip(7), IP_BIND_ADDRESS_NO_PORT).
+// latePort lets the kernel choose the local port when it knows the destination. Otherwise ports would run out (ip(7),
+// IP_BIND_ADDRESS_NO_PORT).
 func latePort(_, _ string, c syscall.RawConn) error {
 	return c.Control(func(fd uintptr) { unix.SetsockoptInt(int(fd), unix.IPPROTO_IP, unix.IP_BIND_ADDRESS_NO_PORT, 1) })
 }
 
-// each calls f for every connection, some at a time, and returns the first error.
+// each calls f for every connection, a few at a time, and returns the first error.
 func (c *crowd) each(f func(i int, conn net.Conn) error) error {
 	var wg sync.WaitGroup
 	errs := make(chan error, dialers)
@@ -115,7 +117,7 @@ func (c *crowd) each(f func(i int, conn net.Conn) error) error {
 	return <-errs
 }
 
-// speak sends the peer's number as a message.
+// speak sends the peer's number in a message.
 func speak(i int, conn net.Conn) error {
 	conn.SetDeadline(time.Now().Add(patience))
 	h := wire.Header{Op: wire.OpMsg}
@@ -143,13 +145,13 @@ type remote struct {
 	*program.Program
 }
 
-// startCrowd starts the child. It ends with the test.
+// startCrowd starts the child, which ends with the test.
 func startCrowd(t *testing.T, addr string) *remote {
 	t.Helper()
 	return startChild(t, crowdVar+"="+addr)
 }
 
-// startChild starts this binary with a variable set, that of the main that it is to run.
+// startChild starts this program with a variable that selects the main function to run.
 func startChild(t *testing.T, env string) *remote {
 	t.Helper()
 	cmd := exec.Command(os.Args[0])
@@ -159,7 +161,7 @@ func startChild(t *testing.T, env string) *remote {
 	return r
 }
 
-// order tells the crowd to do something, do waits until it is done.
+// order sends the crowd a command. do also waits until it is executed.
 func (r *remote) order(cmd string) { r.Tell(cmd) }
 
 func (r *remote) do(cmd string) {
@@ -170,14 +172,14 @@ func (r *remote) do(cmd string) {
 	}
 }
 
-// children are several processes that are told the same.
+// children are several processes that get the same commands.
 type children interface {
 	order(cmd string)
 	do(cmd string)
 	done() bool
 }
 
-// done reports that the order was carried out. It does not wait.
+// done reports whether the command was executed. It does not wait.
 func (r *remote) done() bool {
 	r.t.Helper()
 	line, err := r.Next(0)

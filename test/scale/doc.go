@@ -1,2 +1,2 @@
-// Package scale holds tests with very many peers: what an endpoint costs for each, and that it gives everything back.
+// Package scale tests with thousands of peers: what an endpoint uses for each, and whether it releases everything.
 package scale

@@ -23,22 +23,22 @@ import (
 const (
 	senderVar  = "SCALE_SENDER" // address to send to, the sender's number, bytes of a message; set in the child
 	senders    = 4
-	senderDeep = 16 // messages under way per sender
+	senderDeep = 16 // pending messages of a sender
 
-	// fairWithin is how much more than the least of them a sender may get. Over loopback the scheduler of a machine with fewer cores than processes shares
-	// as well: the measurement is repeated, and the median counts.
+	// fairWithin is how much more than the least of them a sender may get. Over loopback the result depends on the
+	// scheduler, too, if there are fewer cores than processes. So the measurement is repeated, and the median counts.
 	fairWithin = 0.20
 	fairTries  = 5
 	fairTime   = 2 * time.Second
 )
 
-// senderMain is the child's main: it sends until its standard input ends.
+// senderMain is the main function of the child. It sends until its standard input ends.
 func senderMain() {
 	var to string
 	var num uint64
 	var size int
 	fmt.Sscan(os.Getenv(senderVar), &to, &num, &size)
-	os.Setenv("FI_OFI_RXD_SINGLE_COPY_SIZE", "-1") // datagrams are what is to be shared
+	os.Setenv("FI_OFI_RXD_SINGLE_COPY_SIZE", "-1") // the test is about datagrams
 	os.Setenv("FI_OFI_RXD_LINGER", "100")
 	if err := stream(netip.MustParseAddrPort(to), num, size); err != nil {
 		fmt.Println("ERROR", err)
@@ -77,7 +77,8 @@ func stream(to netip.AddrPort, num uint64, size int) error {
 	if err != nil {
 		return err
 	}
-	for _, f := range []func() error{func() error { return ep.BindCQ(cq, core.BindTransmit|core.BindRecv) }, func() error { return ep.BindAV(av, 0) }, ep.Enable} {
+	for _, f := range []func() error{func() error { return ep.BindCQ(cq, core.BindTransmit|core.BindRecv) },
+		func() error { return ep.BindAV(av, 0) }, ep.Enable} {
 		if err := f(); err != nil {
 			return err
 		}
@@ -94,7 +95,7 @@ func stream(to netip.AddrPort, num uint64, size int) error {
 		for inFlight < senderDeep && ep.Send(buf, 0, 0, 1) == nil {
 			inFlight++
 		}
-		n, err := cq.SRead(ctx, es) // asleep meanwhile: who spins takes the others' processors
+		n, err := cq.SRead(ctx, es) // sleeps while it waits: a spinning process would take the others' processors
 		if err == core.ErrAvail {
 			var e core.CQErrEntry
 			if err := cq.ReadErr(&e); err != nil {
@@ -112,7 +113,7 @@ func stream(to netip.AddrPort, num uint64, size int) error {
 // TestRXDFair measures how four senders share one receiver.
 func TestRXDFair(t *testing.T) {
 	if !need.Many() || raced {
-		t.Skip("takes its time and the machine for itself: set GOFABRIC_MANY")
+		t.Skip("it takes long and needs the machine for itself: set GOFABRIC_MANY")
 	}
 	for _, size := range []int{64 << 10, 1 << 20} {
 		t.Run(fmt.Sprint(size), func(t *testing.T) {
@@ -130,7 +131,7 @@ func TestRXDFair(t *testing.T) {
 	}
 }
 
-// shared measures once: how much more than the sender with the least that with the most had, and what all had.
+// shared measures once. It returns how much more the fastest sender got than the slowest, and the shares of all.
 func shared(t *testing.T, size int) (worst float64, shares string) {
 	t.Helper()
 	p := openOver(t, "udp;ofi_rxd", "127.0.0.1", senders)
@@ -164,7 +165,7 @@ func shared(t *testing.T, size int) (worst float64, shares string) {
 		}
 		now := time.Now()
 		switch {
-		case !everybody && heard == senders: // they have half a second to find their shares
+		case !everybody && heard == senders: // half a second until the shares are stable
 			everybody, began = true, now.Add(500*time.Millisecond)
 		case everybody && heard == senders && now.After(began):
 			got, heard = [senders]int64{}, -1<<30
@@ -178,11 +179,12 @@ func shared(t *testing.T, size int) (worst float64, shares string) {
 			}
 			worst = float64(slices.Max(got[:]))/float64(slices.Min(got[:])) - 1
 			for _, c := range children {
-				c.HangUp() // before the receiver goes
+				c.HangUp() // before the receiver closes
 			}
-			return worst, fmt.Sprintf("%d bytes each: shares %sof %.2f GB/s", size, shares, float64(sum)/now.Sub(began).Seconds()/1e9)
+			return worst, fmt.Sprintf("%d bytes each: shares %sof %.2f GB/s", size, shares,
+				float64(sum)/now.Sub(began).Seconds()/1e9)
 		case !everybody && now.Sub(start) > patience:
-			t.Fatalf("only %d of %d senders were heard", heard, senders)
+			t.Fatalf("only %d of %d senders were received from", heard, senders)
 		}
 	}
 }

@@ -2,7 +2,7 @@
 
 package scale
 
-// What peers cost that are spoken with now and then, over the layers.
+// The cost of peers that exchange messages rarely, over the layers.
 
 import (
 	"testing"
@@ -11,13 +11,13 @@ import (
 	"gofabric/core"
 )
 
-// settle is how long it takes usually until nothing is under way.
+// settle is how long it usually takes until nothing is pending.
 const settle = 1500 * time.Millisecond
 
-// idlers says which peers, and what they may cost.
+// idlers are a kind of peers, and limits for their cost.
 type idlers struct {
 	stack string
-	peers string // a variable that the peers see, or "-"
+	peers string // an FI_* variable of the peers, or "-"
 	limit int64  // bytes of heap for each
 	fds   int    // descriptors for each
 }
@@ -25,18 +25,19 @@ type idlers struct {
 // TestRXDPeers has peers of one socket.
 func TestRXDPeers(t *testing.T) { idlePeers(t, idlers{"udp;ofi_rxd", "-", 1 << 10, 0}) }
 
-// TestRXMPeers has peers of a connection each, which has the layer's state beside its own; and peers that speak native's protocol, each of which has a gateway.
+// TestRXMPeers has peers with a connection each, for which the layer keeps state, too, and peers that use native's
+// packets, for each of which it has a gateway.
 func TestRXMPeers(t *testing.T) {
 	t.Run("direct", func(t *testing.T) { idlePeers(t, idlers{"tcp;ofi_rxm", "-", 2 << 10, 1}) })
 	t.Run("native", func(t *testing.T) { idlePeers(t, idlers{"tcp;ofi_rxm", "FI_OFI_RXM_EXTENSIONS=0", 6 << 10, 1}) })
 }
 
-// grown is by how much what an endpoint keeps for all its peers together may still grow after the first of them, in bytes of heap: tables do so in steps, and pools when
-// the scheduler has more under way at once than before.
+// grown is how much the memory that an endpoint keeps for all its peers together may grow after the first of them, in
+// bytes of heap. Tables grow in steps, and pools grow when more operations are pending than before.
 const grown = 384 << 10
 
-// idlePeers exchanges messages between one endpoint and ten thousand, of five processes. What an endpoint keeps for all its peers together is there
-// after the first fifth of them; the others, as many at a time, show what one costs.
+// idlePeers exchanges messages between one endpoint and ten thousand in five processes. After the first fifth of them,
+// the endpoint has what it keeps for all peers together. The other parts, of the same size, show what one peer costs.
 func idlePeers(t *testing.T, of idlers) {
 	n := size(wantPeers)
 	if of.fds > 0 {
@@ -53,8 +54,9 @@ func idlePeers(t *testing.T, of idlers) {
 	}
 	empty := measure(t)
 	part := n / len(g)
-	p.hold = true // as many at a time are under way in each part, so that no more is kept after the first
-	for range 6 { // several times, for how many are under way at once depends on the scheduler, and what they needed is kept
+	p.hold = true // each part has as many pending operations, so pools do not grow after the first
+	// Several times, because the scheduler decides how many operations are pending, and pools keep the maximum.
+	for range 6 {
 		p.exchange(g[:1], 0, part)
 	}
 	p.rest(settle)
@@ -66,7 +68,7 @@ func idlePeers(t *testing.T, of idlers) {
 	idle := measure(t)
 	each := (idle.heap - few.heap) / int64(n-part)
 	limit := of.limit + grown/int64(n-part)
-	for range 5 { // on a busy machine it takes longer until the last peers are idle
+	for range 5 { // on a busy machine the last peers become idle later
 		if each <= limit {
 			break
 		}
@@ -83,7 +85,8 @@ func idlePeers(t *testing.T, of idlers) {
 	first := time.Since(began)
 	began = time.Now()
 	p.exchange(g, 0, n)
-	t.Logf("%d peers: opened in %v, exchange %v and %v; %d bytes of heap for each when idle", n, opened.Round(time.Millisecond),
+	t.Logf("%d peers: opened in %v, exchange %v and %v; %d bytes of heap for each when idle",
+		n, opened.Round(time.Millisecond),
 		first.Round(time.Millisecond), time.Since(began).Round(time.Millisecond), each)
 	t.Logf("after two messages each way at once: %v", measure(t))
 	if each > limit && !raced {
@@ -98,7 +101,8 @@ func idlePeers(t *testing.T, of idlers) {
 	g.do("close")
 	p.close()
 	after := measure(t)
-	if after.fds > before.fds+3*len(g)+2 || after.goroutines > before.goroutines+4*len(g)+2 { // the children's pipes
+	// The children's pipes have descriptors and goroutines.
+	if after.fds > before.fds+3*len(g)+2 || after.goroutines > before.goroutines+4*len(g)+2 {
 		t.Errorf("before: %v, after: %v", before, after)
 	}
 	if d := after.heap - before.heap; d > 4<<20 {
@@ -106,12 +110,12 @@ func idlePeers(t *testing.T, of idlers) {
 	}
 }
 
-// rest reads the queue now and then for a while; nothing comes.
+// rest reads the queue at times for a while. No completion arrives.
 func (p *place) rest(d time.Duration) {
 	p.t.Helper()
 	for end := time.Now().Add(d); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
 		if n, err := p.cq.Read(make([]core.CQEntry, 1)); err != core.ErrAgain {
-			p.t.Fatalf("%d completions of nothing: %v", n, err)
+			p.t.Fatalf("%d unexpected completions: %v", n, err)
 		}
 	}
 }

@@ -2,7 +2,7 @@
 
 package scale
 
-// The child: a process with thousands of RDM endpoints of a stack in one domain, each with a port of its own.
+// The child is a process with thousands of RDM endpoints of a stack in one domain, each with a port of its own.
 
 import (
 	"bufio"
@@ -20,8 +20,10 @@ import (
 )
 
 const (
-	childVar  = "SCALE_CHILD" // address of the endpoint to speak to, the child's own, number of its first endpoint, stack, FI_* variable; set in the child
-	childPort = 20_000        // of the first endpoint of a child
+	// childVar has the address of the endpoint to send to, the child's own, the number of its first endpoint, the
+	// stack and an FI_* variable; set in the child.
+	childVar  = "SCALE_CHILD"
+	childPort = 20_000 // of the first endpoint of a child
 	ctxAnswer = 1 << 32
 )
 
@@ -42,7 +44,7 @@ type child struct {
 	spoken int
 }
 
-// childMain is the child's main: it serves commands from its standard input.
+// childMain is the main function of the child. It executes commands from its standard input.
 func childMain() {
 	v := &child{}
 	f := strings.Fields(os.Getenv(childVar))
@@ -50,7 +52,7 @@ func childMain() {
 	fmt.Sscan(f[2], &v.first)
 	v.stack = f[3]
 	if name, value, ok := strings.Cut(f[4], "="); ok {
-		os.Setenv(name, value) // read when the first thing is asked of the package
+		os.Setenv(name, value) // before the package reads it
 	}
 	for in := bufio.NewScanner(os.Stdin); in.Scan(); {
 		var err error
@@ -108,7 +110,8 @@ func (v *child) open(n int) error {
 			return err
 		}
 		v.eps = append(v.eps, ep)
-		if err := errors.Join(ep.BindCQ(v.cq, core.BindTransmit|core.BindRecv), ep.BindAV(v.av, 0), ep.Enable()); err != nil {
+		if err := errors.Join(ep.BindCQ(v.cq, core.BindTransmit|core.BindRecv),
+			ep.BindAV(v.av, 0), ep.Enable()); err != nil {
 			return err
 		}
 	}
@@ -131,7 +134,7 @@ func (v *child) speak() error {
 	return err
 }
 
-// wait reads completions until all endpoints have had theirs.
+// wait reads completions until all endpoints have theirs.
 func (v *child) wait(count *int) error {
 	es := make([]core.CQEntry, 64)
 	for end := time.Now().Add(patience); *count < len(v.eps); {
@@ -145,9 +148,9 @@ func (v *child) wait(count *int) error {
 			return fmt.Errorf("endpoint %d: %v: %s", e.Ctx, e.Err, e.Detail)
 		case err == core.ErrAgain:
 			if time.Now().After(end) {
-				return fmt.Errorf("%d of %d have spoken, %d have heard", v.spoken, len(v.eps), v.heard)
+				return fmt.Errorf("%d of %d have sent, %d have received", v.spoken, len(v.eps), v.heard)
 			}
-			time.Sleep(20 * time.Microsecond) // the cores are shared
+			time.Sleep(20 * time.Microsecond) // the processes share the cores
 			continue
 		case err != nil:
 			return err
@@ -159,7 +162,7 @@ func (v *child) wait(count *int) error {
 			}
 			i := int(e.Ctx - ctxAnswer)
 			if got := binary.LittleEndian.Uint64(v.answer[i][:]); got != ^uint64(v.first+i) {
-				return fmt.Errorf("endpoint %d hears %#x", i, got)
+				return fmt.Errorf("endpoint %d received %#x", i, got)
 			}
 			v.heard++
 		}
@@ -179,7 +182,8 @@ func (v *child) close() error {
 // region is all children.
 type region []*remote
 
-// startRegion starts children with n endpoints of a stack together, which see an FI_* variable, and returns where they are.
+// startRegion starts children with n endpoints of a stack in all. They get an FI_* variable. It returns them with
+// their addresses.
 func startRegion(t *testing.T, stack, variable, addr string, children, n int) (region, []core.Addr) {
 	t.Helper()
 	var g region
@@ -215,7 +219,7 @@ func (g region) do(cmd string) {
 	}
 }
 
-// done reports that the order was carried out by all. It waits for the others when one is done.
+// done reports whether all have executed the command. When one has, it waits for the others.
 func (g region) done() bool {
 	if !g[0].done() {
 		return false

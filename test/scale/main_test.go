@@ -10,8 +10,8 @@ import (
 	"go.uber.org/goleak"
 )
 
-// TestMain is also the peers' process. It opens the runtime's own descriptors (its poller) before anything is counted, and looks for goroutines at the
-// end.
+// TestMain is also the peers' process. It makes the runtime open its own descriptors (its poller) before the tests
+// count any. At the end it looks for leaked goroutines.
 func TestMain(m *testing.M) {
 	if os.Getenv(crowdVar) != "" {
 		crowdMain()

@@ -22,13 +22,14 @@ import (
 
 const (
 	wantPeers = 10_000
-	// perPeer bounds what a connected peer may cost, bytes; memBudget is what all of wantPeers may, the runtime's own included.
+	// perPeer is how many bytes a connected peer may cost. memBudget is the limit for wantPeers peers together with
+	// the runtime.
 	perPeer   = 3 << 10
 	memBudget = 64 << 20
 	window    = 256 // receives posted at a time
 )
 
-// usage is what the process holds.
+// usage is what the process has in use.
 type usage struct {
 	heap, rss       int64
 	goroutines, fds int
@@ -57,12 +58,13 @@ func measure(t *testing.T) usage {
 }
 
 func (u usage) String() string {
-	return fmt.Sprintf("heap %.2f MiB, RSS %.2f MiB, %d goroutines, %d descriptors", mib(u.heap), mib(u.rss), u.goroutines, u.fds)
+	return fmt.Sprintf("heap %.2f MiB, RSS %.2f MiB, %d goroutines, %d descriptors",
+		mib(u.heap), mib(u.rss), u.goroutines, u.fds)
 }
 
 func mib(n int64) float64 { return float64(n) / (1 << 20) }
 
-// descriptors raises the limit as far as it goes and returns how many peers there is room for, up to n.
+// descriptors raises the limit of open files as far as possible and returns how many of n peers it allows.
 func descriptors(t *testing.T, n int) int {
 	t.Helper()
 	var lim unix.Rlimit
@@ -71,10 +73,10 @@ func descriptors(t *testing.T, n int) int {
 	}
 	lim.Cur = lim.Max
 	if err := unix.Setrlimit(unix.RLIMIT_NOFILE, &lim); err != nil {
-		t.Logf("RLIMIT_NOFILE stays as it is: %v", err)
+		t.Logf("RLIMIT_NOFILE cannot be raised: %v", err)
 	}
 	if room := int(min(lim.Max, 1<<30)) - 256; room < n {
-		t.Logf("the hard limit of open files, %d, allows only %d peers in place of %d (ulimit -Hn)", lim.Max, room, n)
+		t.Logf("the hard limit of open files, %d, allows only %d peers instead of %d (ulimit -Hn)", lim.Max, room, n)
 		n = room
 	}
 	if n < 100 {
@@ -83,7 +85,7 @@ func descriptors(t *testing.T, n int) int {
 	return n
 }
 
-// place is an RDM endpoint and what belongs to it.
+// place is an RDM endpoint with its objects.
 type place struct {
 	t      *testing.T
 	fabric *core.Fabric
@@ -91,7 +93,7 @@ type place struct {
 	cq     *core.CompletionQueue
 	av     *core.AddressVector
 	ep     *core.Endpoint
-	hold   bool // exchange answers when it has heard all
+	hold   bool // exchange answers after it has received from all
 }
 
 func open(t *testing.T, peers int) *place {
@@ -142,7 +144,7 @@ func (p *place) close() {
 	p.check(p.fabric.Close())
 }
 
-// insert puts the crowd into the address vector; peer i becomes index i.
+// insert inserts the crowd's addresses. Peer i gets index i.
 func (p *place) insert(n int) {
 	p.t.Helper()
 	addrs := make([]core.Addr, n)
@@ -160,7 +162,7 @@ func (p *place) insert(n int) {
 	}
 }
 
-// exchange takes one message of each of n peers, from the given one on, and answers it.
+// exchange receives one message from each of n peers, beginning with first, and answers it.
 func (p *place) exchange(r children, first, n int) {
 	p.t.Helper()
 	bufs := make([][8]byte, window)
@@ -200,7 +202,7 @@ func (p *place) exchange(r children, first, n int) {
 			i := int(binary.LittleEndian.Uint64(bufs[e.Ctx][:]))
 			k := i - first
 			if k < 0 || k >= n || seen[k] || src[j] != core.FIAddr(i) {
-				p.t.Fatalf("message %d from index %d, not one of %d from %d on, or once more", i, src[j], n, first)
+				p.t.Fatalf("message %d from index %d: not one of %d from %d on, or a duplicate", i, src[j], n, first)
 			}
 			seen[k] = true
 			received++
@@ -291,10 +293,10 @@ func name(t *testing.T, ep *core.Endpoint) string {
 	return a.IP.String()
 }
 
-// drained waits until the endpoint has noticed that its peers are gone, by itself.
+// drained waits until the endpoint has closed the connections of its peers, which have ended.
 func (p *place) drained(fds int) {
 	p.t.Helper()
-	wait.Until(p.t, fmt.Sprintf("the descriptors of peers are closed (%d before they came)", fds), func() bool {
+	wait.Until(p.t, fmt.Sprintf("the descriptors of peers are closed (%d before they connected)", fds), func() bool {
 		left, _ := os.ReadDir("/proc/self/fd")
 		return len(left) <= fds+8
 	})

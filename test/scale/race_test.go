@@ -2,5 +2,5 @@
 
 package scale
 
-// raced: the race detector multiplies time and memory.
+// raced is set with the race detector, which multiplies time and memory.
 const raced = true

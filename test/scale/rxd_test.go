@@ -11,9 +11,10 @@ import (
 	"gofabric/test/need"
 )
 
-const perAddress = 64 // what an address may cost that nobody has spoken to, bytes
+const perAddress = 64 // limit for an address that was never sent to, bytes
 
-// size is n, of the long versions, with ten thousand peers and a million addresses, or a tenth of it in the short version and under the race detector.
+// size returns n for the long versions, with ten thousand peers and a million addresses. It returns a tenth of it with
+// -short and with the race detector.
 func size(n int) int {
 	if !need.Many() || raced {
 		return n / 10
@@ -21,7 +22,7 @@ func size(n int) int {
 	return n
 }
 
-// TestRXDAddresses puts a million addresses into the vector of an endpoint, and speaks to the last one.
+// TestRXDAddresses inserts a million addresses into the vector of an endpoint, and sends to the last one.
 func TestRXDAddresses(t *testing.T) {
 	n := size(1_000_000)
 	p := openOver(t, "udp;ofi_rxd", "127.0.0.1", 0)
@@ -55,17 +56,18 @@ func TestRXDAddresses(t *testing.T) {
 			p.check(err)
 			got += k
 		} else if time.Now().After(end) {
-			t.Fatal("no message")
+			t.Fatal("the message has not arrived")
 		}
 	}
 	spoken := measure(t)
 	per := func(u usage) float64 { return float64(u.heap-before.heap) / float64(n) }
-	t.Logf("%d addresses in %v: %.1f bytes each, %.1f when the last one was spoken to", n, inserted.Round(time.Millisecond), per(full), per(spoken))
+	t.Logf("%d addresses in %v: %.1f bytes each, %.1f after a message to the last one", n,
+		inserted.Round(time.Millisecond), per(full), per(spoken))
 	if per(full) > perAddress {
 		t.Errorf("%.1f bytes for each address, want at most %d", per(full), perAddress)
 	}
 	if per(spoken) > perAddress {
-		t.Errorf("%.1f bytes for each address when one was spoken to, want at most %d", per(spoken), perAddress)
+		t.Errorf("%.1f bytes for each address after one message, want at most %d", per(spoken), perAddress)
 	}
 	p.close()
 }

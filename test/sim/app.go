@@ -2,18 +2,18 @@ package sim
 
 import "gofabric/internal/xnet/engine"
 
-// app is the application at a node: what it has posted and what it was sent, whatever carries it.
+// app is the application at a node: what it has posted and what was sent to it, over any stack.
 type app struct {
 	id    int
 	rx    *engine.RxContext
-	flush func() // transmits what the engine has queued since
+	flush func() // transmits what the engine has queued since the last call
 
 	posted   []*op // receives
-	incoming []*op // messages sent here
+	incoming []*op // messages sent to this node
 	claims   []*op
 }
 
-// newApp makes the receive side of a node, as the features want it.
+// newApp makes the receive side of a node with the run's features.
 func (w *World) newApp(id int, pool *engine.Pool, sink engine.Sink) app {
 	a := app{id: id, rx: engine.NewRxContext(pool, sink)}
 	a.rx.MinMulti = w.s.IntN(200)
@@ -25,10 +25,11 @@ func (w *World) newApp(id int, pool *engine.Pool, sink engine.Sink) app {
 	return a
 }
 
-// describe tells the ledger's words for a completion.
+// describe converts a completion for the ledger.
 func describe(c *engine.Completion) done {
 	d := done{
-		kind: kinds[c.Kind], inject: c.Inject, hasData: c.HasData, release: c.Release, ctx: c.Ctx, n: c.Len, over: c.OLen, data: c.Data, tag: c.Tag, src: c.Src,
+		kind: kinds[c.Kind], inject: c.Inject, hasData: c.HasData, release: c.Release, ctx: c.Ctx, n: c.Len,
+		over: c.OLen, data: c.Data, tag: c.Tag, src: c.Src,
 		buf: c.Buf, err: c.Err,
 	}
 	switch c.Err {
@@ -53,7 +54,7 @@ var kinds = [...]opKind{
 	engine.KindFetch: opFetch, engine.KindAtomic: opAdd,
 }
 
-// nobody is the sink of completions that concern no connection.
+// nobody is the sink for completions that belong to no connection.
 type nobody func(*engine.Completion)
 
 func (n nobody) Completed(c *engine.Completion)     { n(c) }

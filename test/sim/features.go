@@ -4,20 +4,22 @@ import (
 	"gofabric/test/sim/network"
 )
 
-// features is what a run has; each is wholly on or wholly off.
+// features are the features of a run. Each is wholly on or wholly off.
 type features struct {
 	nodes int
-	ops   int // operations to post
+	ops   int // number of operations to post
 
 	untagged, tagged, reads, writes                       bool
 	acks, data, inject, rendezvous, large, scribble       bool
-	multi, directed, truncate, late, peeks                bool // late: messages mostly before receives
+	multi, directed, truncate, late, peeks                bool // late: most messages arrive before their receives
 	cancels, resets, closes, refusals, badKeys, lateNames bool
-	adopts                                                bool // sends that wait for a connection go to the next attempt
-	fewReplies                                            bool // only node 0 reads, and its peers queue few responses
-	budgets, direct, tinyReads, tinyRooms, slow, lazy     bool // lazy: flush later, so that posts coalesce
-	atomics, fences                                       bool
-	verdicts                                              bool // refused accesses end by themselves, and not with their connection
+	// adopts: sends that wait for a connection move to the next attempt.
+	adopts                                            bool
+	fewReplies                                        bool // only node 0 reads, and its peers queue few responses
+	budgets, direct, tinyReads, tinyRooms, slow, lazy bool // lazy: flush later, so that posts coalesce
+	atomics, fences                                   bool
+	// verdicts: a refused access fails alone, and not with its connection.
+	verdicts bool
 }
 
 func randomFeatures(s *network.Sched) features {
@@ -27,8 +29,10 @@ func randomFeatures(s *network.Sched) features {
 		untagged: on(), tagged: on(), reads: on(), writes: on(),
 		acks: on(), data: on(), inject: on(), rendezvous: on(), large: s.Chance(30), scribble: on(),
 		multi: on(), directed: on(), truncate: s.Chance(30), late: s.Chance(30), peeks: on(),
-		cancels: on(), resets: s.Chance(40), closes: s.Chance(30), refusals: s.Chance(30), badKeys: s.Chance(15), lateNames: s.Chance(20),
-		adopts: on(), fewReplies: on(), budgets: on(), direct: on(), tinyReads: s.Chance(15), tinyRooms: s.Chance(30), slow: on(), lazy: on(),
+		cancels: on(), resets: s.Chance(40), closes: s.Chance(30), refusals: s.Chance(30),
+		badKeys: s.Chance(15), lateNames: s.Chance(20),
+		adopts: on(), fewReplies: on(), budgets: on(), direct: on(), tinyReads: s.Chance(15),
+		tinyRooms: s.Chance(30), slow: on(), lazy: on(),
 	}
 	f.atomics, f.fences = on(), s.Chance(30)
 	f.verdicts = on()
@@ -37,7 +41,7 @@ func randomFeatures(s *network.Sched) features {
 		f.untagged = true
 	}
 	if f.peeks || f.truncate || f.multi {
-		f.data = true // what shows no content is known by its data
+		f.data = true // a message without content is identified by its data
 	}
 	if f.tinyReads {
 		f.large = false

@@ -8,25 +8,25 @@ import (
 	"gofabric/internal/xnet/engine"
 )
 
-// anyNode is the source of receives for everybody (FI_ADDR_UNSPEC).
+// anyNode is the source of receives that accept messages from every node (FI_ADDR_UNSPEC).
 const anyNode = ^uint64(0)
 
-// channel is what an operation was submitted on.
+// channel is where an operation was submitted.
 type channel interface {
-	up() bool    // what is posted can still arrive
+	up() bool    // operations posted now can still arrive
 	ended() bool // operations may fail
-	opDone()     // one less is open
-	opNew()      // one more is
+	opDone()     // an operation has ended
+	opNew()      // an operation was posted
 
 	from() int
 	to() *app
 	submit(*engine.Send) error
 	cancel(ctx uint64) bool
-	posted()              // something is to be transmitted
+	posted()              // there is something to transmit
 	forReads() []byte     // memory of the peer, with key 1
-	forWrites() []byte    // memory of the peer that only we write to, with key 100 and our number
-	cells() []byte        // numbers of the peer, with key 2: one of each node
-	writing(o *op, n int) // n is 1: o is about to be posted, -1: it was not accepted
+	forWrites() []byte    // memory of the peer to which only this node writes, with key 100 plus our number
+	cells() []byte        // numbers at the peer, with key 2, one for each node
+	writing(o *op, n int) // n is 1 before o is posted, -1 if it was not accepted
 }
 
 // outcome is the error of a completion.
@@ -41,7 +41,7 @@ const (
 	refused // by the target
 )
 
-// done is a completion, of whatever engine.
+// done is a completion of any engine.
 type done struct {
 	kind      opKind
 	inject    bool
@@ -65,10 +65,10 @@ const (
 	opWrite
 	opPeek
 	opFetch
-	opAdd // an atomic operation that brings nothing back
+	opAdd // an atomic operation without a result
 )
 
-// op is an operation and what became of it. A send is the message, too. Its number is its context.
+// op is an operation and its result. A send is also the message. The number of an operation is its context.
 type op struct {
 	id         uint64
 	kind       opKind
@@ -76,44 +76,44 @@ type op struct {
 	side       channel // where it was submitted
 	tagged     bool
 	tag        uint64
-	n          int // payload
+	n          int // length of the payload
 	buf        []byte
 
 	ack, data, inject bool
-	doomed            bool // names memory that it may not
+	doomed            bool // names memory that it may not access
 	completed         bool
 	cancelled         bool
 	succeeded         bool
 
-	// Of messages.
+	// Fields of messages.
 	delivered bool
 	taken     bool // by a peek that claimed it
 
-	// Of receives and peeks.
+	// Fields of receives and peeks.
 	src, ignore    uint64
 	multi          bool
 	claim, discard bool
 	found          bool
-	order          uint64 // when it came to be able to match
+	order          uint64 // position in the order of becoming able to match
 	cancelWanted   bool
-	segs           [][]byte // of reads and writes: the remote memory
-	at             int64    // when it was posted
-	result         []byte   // of fetches
+	segs           [][]byte // the remote memory of reads and writes
+	at             int64    // the time of posting
+	result         []byte   // of fetching operations
 }
 
-// ledger knows all operations of a run.
+// ledger records all operations of a run.
 type ledger struct {
 	w           *World
-	table       []byte // content is derived from ids: a piece of this
+	table       []byte // contents are pieces of it, which the ids determine
 	ops         []*op
-	injects     int // completions still to come
+	injects     int // completions that have not come yet
 	completions int
 	matches     []match
 	moment      uint64
 	fetched     map[[2]int]fetched // by node and peer
 }
 
-// fetched is the latest number that a fetch brought.
+// fetched is the latest number that a fetch returned.
 type fetched struct {
 	side channel
 	v    uint64
@@ -137,10 +137,10 @@ func (l *ledger) add(o *op) *op {
 	return o
 }
 
-// undo forgets an operation that was not accepted.
+// undo removes an operation that was not accepted.
 func (l *ledger) undo(o *op) { l.ops = l.ops[:o.id] }
 
-// body is the content of n bytes from position 8 on; before stands the id.
+// body returns n bytes of content, beginning at position 8. The id is before it.
 func (l *ledger) body(id uint64, n int) []byte {
 	at := int(id*7919) % (tableSize / 2)
 	return l.table[at : at+n]
@@ -154,23 +154,24 @@ func (l *ledger) content(id uint64, n int) []byte {
 	return b[:n]
 }
 
-// intact checks the first bytes of a message of n.
+// intact checks the first bytes of a message of length n.
 func (l *ledger) intact(got []byte, id uint64, n int) bool {
 	k := min(len(got), 8)
 	var head [8]byte
 	binary.LittleEndian.PutUint64(head[:], id)
-	return len(got) <= n && bytes.Equal(got[:k], head[:k]) && (len(got) <= 8 || bytes.Equal(got[8:], l.body(id, len(got)-8)))
+	return len(got) <= n && bytes.Equal(got[:k], head[:k]) &&
+		(len(got) <= 8 || bytes.Equal(got[8:], l.body(id, len(got)-8)))
 }
 
 func (l *ledger) violate(format string, args ...any) {
 	l.w.violate(fmt.Sprintf(format, args...))
 }
 
-// completed takes note of the end of an operation at node.
+// completed records the completion of an operation at a node.
 func (l *ledger) completed(node int, c *done) {
 	l.completions++
 	l.w.s.Trace(node, "done", c.ctx<<8|uint64(c.kind), c.n)
-	if c.inject { // without context, if there is no error
+	if c.inject { // it has no context unless it failed
 		l.injects--
 		if c.how == canceled {
 			l.ops[c.ctx].cancelled = true
@@ -192,7 +193,7 @@ func (l *ledger) completed(node int, c *done) {
 	}
 }
 
-// sent ends a send, read or write.
+// sent records the end of a send, read or write.
 func (l *ledger) sent(o *op, c *done) {
 	if o.kind != c.kind {
 		l.violate("operation %d completed as kind %d", o.id, c.kind)
@@ -208,20 +209,20 @@ func (l *ledger) sent(o *op, c *done) {
 	case c.how == success:
 		o.succeeded = true
 		if o.doomed && (o.ack || l.w.f.verdicts) {
-			l.violate("%d accessed memory that it may not", o.id)
+			l.violate("%d accessed memory without permission", o.id)
 		}
 		if o.kind == opWrite && l.w.f.verdicts && !o.delivered {
-			l.violate("write %d is complete and not in place", o.id)
+			l.violate("write %d has completed, but the data are not in place", o.id)
 		}
 		if o.kind == opFetch {
 			l.counted(o)
 		}
 		if o.kind == opRead && !bytes.Equal(o.buf, bytes.Join(o.segs, nil)) {
-			l.violate("read %d brought wrong bytes", o.id)
+			l.violate("read %d returned wrong bytes", o.id)
 		}
 	case c.how == canceled:
 		if !o.cancelWanted {
-			l.violate("%d cancelled by nobody", o.id)
+			l.violate("%d was cancelled without a call of cancel", o.id)
 		}
 		o.cancelled = true
 	case c.how == refused:
@@ -233,24 +234,24 @@ func (l *ledger) sent(o *op, c *done) {
 		l.violate("%d failed on an open connection: %v", o.id, c.err)
 	}
 	if l.w.f.scribble && o.kind == opSend {
-		clear(o.buf) // the engine must have no use for it any more
+		clear(o.buf) // the engine must not use it any more
 	}
 }
 
-// counted checks what a fetch brought: on one connection the next number, on a later one a greater.
+// counted checks the result of a fetch: on one connection the next number, on a later connection a greater one.
 func (l *ledger) counted(o *op) {
 	pair, v := [2]int{o.node, o.peer}, binary.NativeEndian.Uint64(o.result)
 	last, again := l.fetched[pair]
 	if again && (v <= last.v || last.side == o.side && v != last.v+1) {
-		l.violate("fetch %d brought %d after %d", o.id, v, last.v)
+		l.violate("fetch %d returned %d after %d", o.id, v, last.v)
 	}
 	if cell := binary.NativeEndian.Uint64(o.side.cells()[8*o.node:]); v >= cell {
-		l.violate("fetch %d brought %d, the cell has %d", o.id, v, cell)
+		l.violate("fetch %d returned %d, the cell has %d", o.id, v, cell)
 	}
 	l.fetched[pair] = fetched{o.side, v}
 }
 
-// received ends a receive, a peek or what follows a claim.
+// received records the end of a receive, a peek or the use of a claim.
 func (l *ledger) received(o *op, c *done) {
 	if o.completed {
 		l.violate("receive %d completed twice", o.id)
@@ -267,15 +268,15 @@ func (l *ledger) received(o *op, c *done) {
 		l.delivered(o, c)
 	case c.how == canceled:
 		if !o.cancelWanted {
-			l.violate("receive %d cancelled by nobody", o.id)
+			l.violate("receive %d was cancelled without a call of cancel", o.id)
 		}
 		o.cancelled = true
 	case !l.w.f.mayFail():
-		l.violate("receive %d failed though no connection did: %v", o.id, c.err)
+		l.violate("receive %d failed although no connection did: %v", o.id, c.err)
 	}
 }
 
-// message finds what a completion at o speaks of.
+// message finds the message that a completion at o refers to.
 func (l *ledger) message(o *op, c *done) *op {
 	id := c.data
 	switch {
@@ -291,23 +292,25 @@ func (l *ledger) message(o *op, c *done) *op {
 	}
 	m := l.ops[id]
 	if m.peer != o.node || m.tagged != o.tagged || c.src != uint64(m.node) && (c.src != anyNode || !l.w.f.lateNames) {
-		l.violate("receive %d at %d got message %d from %d to %d, said to be from %d", o.id, o.node, id, m.node, m.peer, c.src)
+		l.violate("receive %d at %d got message %d from %d to %d, reported as from %d", o.id,
+			o.node, id, m.node, m.peer, c.src)
 	}
 	if !o.accepts(m) || c.hasData != m.data || m.data && c.data != id {
-		l.violate("receive %d got message %d, which it does not accept, or its data is wrong", o.id, id)
+		l.violate("receive %d got message %d, which it does not accept, or the data are wrong", o.id, id)
 	}
 	if m.delivered || m.cancelled {
-		l.violate("message %d delivered again, or after it was cancelled", id)
+		l.violate("message %d was delivered again, or after it was cancelled", id)
 	}
 	return m
 }
 
 func (o *op) accepts(m *op) bool {
-	return m.tagged == o.tagged && (o.src == anyNode || o.src == uint64(m.node)) && (!o.tagged || (o.tag^m.tag)&^o.ignore == 0)
+	return m.tagged == o.tagged && (o.src == anyNode || o.src == uint64(m.node)) &&
+		(!o.tagged || (o.tag^m.tag)&^o.ignore == 0)
 }
 
 func (l *ledger) delivered(o *op, c *done) {
-	if o.discard { // of a claimed message
+	if o.discard { // it discards a claimed message
 		l.discarded(o, c)
 		return
 	}
@@ -333,7 +336,7 @@ func (l *ledger) delivered(o *op, c *done) {
 	l.matches = append(l.matches, match{m, o})
 }
 
-// guard stands behind receive buffers.
+// guard follows receive buffers in memory.
 var guard = []byte{0xa5}
 
 func (l *ledger) peeked(o *op, c *done) {

@@ -2,13 +2,14 @@ package sim
 
 import "slices"
 
-// match is a message and the receive (or peek) that took it.
+// match is a message, and the receive or peek that took it.
 type match struct{ m, r *op }
 
-// checkOrder finds receives that were passed over. Let m1 be sent before m2, by the same node, and r2 take m2. If r2 accepts m1 as well, m1 must have
-// been taken by a receive that was posted before r2, or by r2 itself: else r2, which could match at any time from its posting on, would have got m1.
+// checkOrder finds receives that were passed over. Let a node send m1 before m2, and let r2 take m2. If r2 also
+// accepts m1, a receive that was posted before r2 must have taken m1, or r2 itself. Otherwise r2, which could match
+// from its posting on, would have got m1.
 func (l *ledger) checkOrder() {
-	if l.w.f.lateNames { // then what a directed receive accepts changes with time
+	if l.w.f.lateNames { // a directed receive then accepts different messages over time
 		kept := l.matches[:0]
 		for _, x := range l.matches {
 			if x.r.src == anyNode {
@@ -35,7 +36,7 @@ func (l *ledger) checkOrder() {
 		for i, x := range list {
 			for j := max(0, i-window); j < i; j++ {
 				if byID[j].order > x.r.order && x.r.accepts(list[j].m) {
-					l.violate("message %d went to receive %d, though %d was posted before and accepts it; that took %d", list[j].m.id, byID[j].id, x.r.id, x.m.id)
+					l.violate("message %d went to receive %d, although %d was posted before and accepts it; that took %d", list[j].m.id, byID[j].id, x.r.id, x.m.id)
 					return
 				}
 			}
@@ -43,7 +44,7 @@ func (l *ledger) checkOrder() {
 	}
 }
 
-// window bounds how far back messages are compared.
+// window is how far back messages are compared.
 const window = 300
 
 func sortMatches(list []match) {
@@ -58,9 +59,10 @@ func sortMatches(list []match) {
 	})
 }
 
-// checkPairs finds receives that wait while a message that they accept waits too, though nobody is stalled and nothing moves.
+// checkPairs finds a receive and a message that both wait although they match, no connection is stalled and nothing
+// moves.
 func (l *ledger) checkPairs() {
-	rendezvousBlocked := false // senders do not read that they may send: their applications have to receive first
+	rendezvousBlocked := false // senders do not process the clear to send until their applications receive
 	for _, n := range l.w.nodes {
 		rendezvousBlocked = rendezvousBlocked || l.w.f.rendezvous && n.stalled()
 	}
@@ -85,11 +87,11 @@ func (l *ledger) checkPairs() {
 				continue
 			}
 			if s, ok := m.side.(*side); ok && s.conn.Waiting() {
-				continue // a fence may hold it back until another message has its receive
+				continue // a fence may hold it until another message has its receive
 			}
 			for _, r := range waiting {
 				if r.accepts(m) {
-					l.violate("all is quiet, but receive %d and message %d wait for each other", r.id, m.id)
+					l.violate("nothing moves, but receive %d and message %d wait for each other", r.id, m.id)
 					return
 				}
 			}
@@ -97,7 +99,7 @@ func (l *ledger) checkPairs() {
 	}
 }
 
-// checkEnd is for the end of the drain: everything is complete.
+// checkEnd runs at the end of the drain, when everything must have completed.
 func (l *ledger) checkEnd() {
 	for _, o := range l.ops[1:] {
 		if !o.completed && !(o.kind == opSend && o.inject) {
@@ -105,7 +107,8 @@ func (l *ledger) checkEnd() {
 			return
 		}
 		if o.kind == opSend && !o.delivered && !o.cancelled && (o.succeeded && o.ack || o.side.up()) && !o.taken {
-			l.violate("message %d from %d to %d was not delivered (acknowledged: %v)", o.id, o.node, o.peer, o.succeeded && o.ack)
+			l.violate("message %d from %d to %d was not delivered (acknowledged: %v)", o.id,
+				o.node, o.peer, o.succeeded && o.ack)
 			return
 		}
 	}

@@ -9,12 +9,13 @@ import (
 	"gofabric/test/sim/network"
 )
 
-var messages = flag.Int("messages", 20_000, "how many messages the large rxd world sends")
+var messages = flag.Int("messages", 20_000, "number of messages in the large run of rxd")
 
 func reportRxd(t *testing.T, name string, r Result) {
 	t.Helper()
 	if len(r.Violations) > 0 {
-		t.Errorf("seed %d (replay: go test ./test/sim -run %s -v -seed=%d): %s\n%s", r.Seed, name, r.Seed, strings.Join(r.Violations, "\n"), r.Features)
+		t.Errorf("seed %d (replay: go test ./test/sim -run %s -v -seed=%d): %s\n%s", r.Seed, name, r.Seed,
+			strings.Join(r.Violations, "\n"), r.Features)
 	}
 }
 
@@ -39,19 +40,19 @@ func rxdSeeds(t *testing.T, name string, natives bool) {
 		failures += r.Failures
 		refused += r.Refused
 	}
-	t.Logf("%d seeds, %d operations, %d of them refused, %d times a peer was given up", n, ops, refused, failures)
+	t.Logf("%d seeds, %d operations, %d of them refused, %d peers given up", n, ops, refused, failures)
 	if refused == 0 && !natives {
-		t.Error("no world refused anything")
+		t.Error("no run has refused an operation")
 	}
 }
 
-// TestRxdSeeds runs many small worlds of gofabric peers.
+// TestRxdSeeds runs many small runs of gofabric peers.
 func TestRxdSeeds(t *testing.T) { rxdSeeds(t, "RxdSeeds", false) }
 
-// TestRxdNativeSeeds runs worlds in which some peers speak native packets only.
+// TestRxdNativeSeeds runs many small runs in which some peers use only native packets.
 func TestRxdNativeSeeds(t *testing.T) { rxdSeeds(t, "RxdNativeSeeds", true) }
 
-// TestRxdSameSeedSameTrace replays.
+// TestRxdSameSeedSameTrace checks that a seed replays a run.
 func TestRxdSameSeedSameTrace(t *testing.T) {
 	for seed := range uint64(10) {
 		native := seed&1 == 1
@@ -62,15 +63,19 @@ func TestRxdSameSeedSameTrace(t *testing.T) {
 	}
 }
 
-// TestRxdMillion sends many messages between 16 peers over a network that loses a third, repeats, reorders and damages. (-messages=1000000)
+// TestRxdMillion sends many messages between 16 peers over a network that loses a third, and repeats, reorders and
+// damages datagrams. (-messages=1000000)
 func TestRxdMillion(t *testing.T) {
 	if *oneSeed != 0 {
-		t.Skip("one seed")
+		t.Skip("skipped with -seed")
 	}
 	w := newRxdWorld(1, nil, func(s *network.Sched) (features, rxdFeatures, network.Link) {
-		f := features{nodes: 16, untagged: true, tagged: true, reads: true, writes: true, atomics: true, acks: true, data: true, inject: true, directed: true, lazy: true}
-		x := rxdFeatures{nodes: 16, messages: *messages, mtu: 1472, nativeMTU: 1472, recvWindow: 1 << 20, maxUnacked: 128, peerTimeout: rxdPeerTimeout, pace: 3e6, quiet: true, big: true}
-		return f, x, network.Link{Loss: 0.3, Dup: 0.05, Reorder: 0.1, Corrupt: 0.01, Late: 0.01, Latest: 3e9, Delay: 50e3, Jitter: 50e3, Behind: 500e3}
+		f := features{nodes: 16, untagged: true, tagged: true, reads: true, writes: true, atomics: true, acks: true,
+			data: true, inject: true, directed: true, lazy: true}
+		x := rxdFeatures{nodes: 16, messages: *messages, mtu: 1472, nativeMTU: 1472, recvWindow: 1 << 20,
+			maxUnacked: 128, peerTimeout: rxdPeerTimeout, pace: 3e6, quiet: true, big: true}
+		return f, x, network.Link{Loss: 0.3, Dup: 0.05, Reorder: 0.1, Corrupt: 0.01, Late: 0.01, Latest: 3e9,
+			Delay: 50e3, Jitter: 50e3, Behind: 500e3}
 	})
 	r := w.run(1)
 	reportRxd(t, "RxdMillion", r)

@@ -5,7 +5,7 @@ import (
 	"gofabric/test/sim/network"
 )
 
-// fault makes something happen to the world.
+// fault starts a random fault.
 func (w *rxdWorld) fault() {
 	if w.draining && w.settled() {
 		return
@@ -26,7 +26,7 @@ func (w *rxdWorld) fault() {
 	kinds[w.s.IntN(len(kinds))]()
 }
 
-// partition cuts the way between some nodes and the others, perhaps in one direction only.
+// partition cuts the paths between some nodes and the others, possibly in one direction only.
 func (w *rxdWorld) partition() {
 	d := w.s.Int64N(rxdShortCut)
 	if w.x.longCuts && w.s.Chance(50) {
@@ -47,7 +47,7 @@ func (w *rxdWorld) partition() {
 	w.s.After(d, func() { w.progress = w.s.Now })
 }
 
-// pause stops a node for a while: application, driver and all.
+// pause stops a node for a while, with its application and its driver.
 func (w *rxdWorld) pause() {
 	n := w.nodes[w.s.IntN(w.x.nodes)]
 	n.paused = w.s.Now + w.s.Int64N(5e9)
@@ -55,7 +55,7 @@ func (w *rxdWorld) pause() {
 	w.s.After(n.paused-w.s.Now, func() { w.progress = w.s.Now })
 }
 
-// sleep lets the application of a node post no receives for a while, longer than peers may be silent.
+// sleep keeps the application of a node from posting receives for a while, longer than peers may be silent.
 func (w *rxdWorld) sleep() {
 	n := w.nodes[w.s.IntN(w.x.nodes)]
 	n.asleep = w.s.Now + w.s.Int64N(2*rxdPeerTimeout)
@@ -67,7 +67,7 @@ func (w *rxdWorld) sleep() {
 	})
 }
 
-// restart replaces a node by a new one at the same address: the old one is closed, or simply gone.
+// restart replaces a node by a new one at the same address. The old one is closed, or crashes.
 func (w *rxdWorld) restart() {
 	old := w.nodes[w.s.IntN(w.x.nodes)]
 	crash := w.s.Chance(50)
@@ -80,14 +80,14 @@ func (w *rxdWorld) restart() {
 	}
 	old.dead = true
 	if w.x.natives != 0 && w.s.Chance(20) {
-		w.x.natives ^= 1 << old.id // the next one is of another kind
+		w.x.natives ^= 1 << old.id // the new node is of the other kind
 	}
 	w.nodes[old.id] = newRxdNode(w, old.id, old.life+1)
 	w.feed(w.nodes[old.id])
 	w.progress = w.s.Now
 }
 
-// crash forgets what a node has under way: nobody will ever be told of it.
+// crash forgets the pending operations of a node. They will have no completions.
 func (w *rxdWorld) crash(n *rxdNode) {
 	w.l.injects -= n.injects
 	for _, o := range w.l.ops[n.first:] {
@@ -100,7 +100,7 @@ func (w *rxdWorld) crash(n *rxdNode) {
 	}
 }
 
-// close ends a node in order: everything completes, and nothing is left over.
+// close closes a node in order. Everything completes, and nothing is left over.
 func (w *rxdWorld) close(n *rxdNode) {
 	for _, o := range n.posted {
 		o.cancelWanted = true

@@ -4,18 +4,18 @@ import (
 	"gofabric/test/sim/network"
 )
 
-// rxdFeatures is what a run of rxd engines has besides the features of the workload.
+// rxdFeatures are the features of a run of rxd engines, in addition to those of the workload.
 type rxdFeatures struct {
 	nodes, messages int
 	natives         uint // the nodes without extensions, one bit each
 
 	mtu, nativeMTU, recvWindow, maxUnacked int
 	peerTimeout, keepAlive                 int64
-	pace                                   int64 // between turns of an application, nanoseconds, at most
-	quiet, blocks                          bool  // the driver tells Quiet; ports are full now and then
+	pace                                   int64 // longest time between two turns of an application, nanoseconds
+	quiet, blocks                          bool  // the driver calls Quiet; ports are full at times
 	cuts, longCuts, restarts               bool  // partitions shorter and longer than the peer time-out
 	pauses, sleeps                         bool  // nodes stop, or post no receives, for a while
-	big                                    bool  // a long run: nothing but what it checks is kept
+	big                                    bool  // a long run: it keeps only what it checks
 }
 
 // Times of partitions, nanoseconds.
@@ -25,7 +25,7 @@ const (
 	rxdLongCut     = 60e9
 )
 
-// randomRxd draws what a small world has. natives: some of its nodes speak native packets only.
+// randomRxd draws the features of a small run. With natives, some of its nodes use only native packets.
 func randomRxd(s *network.Sched, natives bool) (features, rxdFeatures, network.Link) {
 	on := func() bool { return s.IntN(2) == 0 }
 	f := features{
@@ -69,14 +69,15 @@ func randomRxd(s *network.Sched, natives bool) (features, rxdFeatures, network.L
 	if natives {
 		x.natives = uint(1 + s.IntN(1<<x.nodes-1))
 		l.Loss = min(l.Loss, 0.05)
-		l.Latest = min(l.Latest, 3e9) // native packets have nothing that tells one from a copy that outlived its connection
+		l.Latest = min(l.Latest, 3e9) // native packets have nothing to recognize a copy from an earlier connection
 	}
 	if f.large {
 		x.messages /= 4
 	}
 	f.nodes, f.ops = x.nodes, x.messages
 	f.resets = x.longCuts || x.restarts // operations may fail
-	f.verdicts = !natives               // gofabric peers tell them always; native ones that refuse are in the way for good
+	// Gofabric peers always send verdicts; native ones that refuse an access block the connection for good.
+	f.verdicts = !natives
 	f.badKeys = f.verdicts && on()
 	return f, x, l
 }

@@ -12,15 +12,16 @@ import (
 	"gofabric/test/sim/network"
 )
 
-var update = flag.Bool("update", false, "write the golden files anew")
+var update = flag.Bool("update", false, "rewrite the golden files")
 
-// goodput sends messages of 64 KiB from one endpoint to another, a few at a time, and returns the share of the link that their bytes had in the second half
-// of d nanoseconds.
+// goodput sends messages of 64 KiB from one endpoint to another, a few at a time. It returns their share of the link's
+// rate in the second half of d nanoseconds.
 func goodput(t *testing.T, native bool, bps, rtt int64, window int, loss float64, d int64) float64 {
 	t.Helper()
 	const size, ahead = 64 << 10, 16
 	w := newRxdWorld(1, nil, func(*network.Sched) (features, rxdFeatures, network.Link) {
-		x := rxdFeatures{nodes: 2, mtu: 1472, nativeMTU: 1472, recvWindow: window, maxUnacked: 128, peerTimeout: rxdPeerTimeout, quiet: true}
+		x := rxdFeatures{nodes: 2, mtu: 1472, nativeMTU: 1472, recvWindow: window, maxUnacked: 128,
+			peerTimeout: rxdPeerTimeout, quiet: true}
 		if native {
 			x.natives = 3
 		}
@@ -73,10 +74,11 @@ func goodput(t *testing.T, native bool, bps, rtt int64, window int, loss float64
 	return float64(s.conn().BytesOut-half) / (float64(w.s.Now-at) / 1e9) / float64(bps)
 }
 
-// TestRxdGoodput compares the goodput of whole engines over links of many kinds with what it was: a change of behaviour shows as a difference in a table.
+// TestRxdGoodput compares the goodput of whole engines over links of many kinds with recorded values. A change of
+// behaviour shows as a difference in a table.
 func TestRxdGoodput(t *testing.T) {
 	if *oneSeed != 0 {
-		t.Skip("one seed")
+		t.Skip("skipped with -seed")
 	}
 	losses := []float64{0, 0.001, 0.01, 0.05, 0.1, 0.3}
 	var out bytes.Buffer
@@ -124,6 +126,6 @@ func TestRxdGoodput(t *testing.T) {
 		t.Fatal(err)
 	}
 	if !bytes.Equal(out.Bytes(), want) {
-		t.Errorf("%s differs (if that is meant: -update):\n%s\nwas:\n%s", path, out.Bytes(), want)
+		t.Errorf("%s differs (if that is intended: -update):\n%s\nwas:\n%s", path, out.Bytes(), want)
 	}
 }

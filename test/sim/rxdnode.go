@@ -11,18 +11,18 @@ import (
 	rxdwire "gofabric/util/rxd/wire"
 )
 
-// rxdMemory is what peers access at a node. It outlives restarts, as a file that is mapped does.
+// rxdMemory is a node's memory that peers access. It outlives restarts, as a mapped file does.
 type rxdMemory struct {
 	readable []byte         // region 1
 	writable map[int][]byte // region 100+peer
-	cells    []byte         // region 2: what each peer fetches and adds to, then what it adds to
+	cells    []byte         // region 2: a cell for each peer that it fetches and adds to, then a cell that it adds to
 }
 
-// rxdNode is an endpoint, in one of its lives, driven as package rxd does it.
+// rxdNode is an endpoint between two restarts, driven as package rxd does it.
 type rxdNode struct {
 	app
 	w       *rxdWorld
-	life    int // from 1
+	life    int // its number, from 1
 	native  bool
 	cfg     rxd.Config
 	conn    engine.Config
@@ -31,16 +31,16 @@ type rxdNode struct {
 	out     rxd.Out
 	sides   []*rxdSide // by peer
 	known   []bool     // peers in the address vector
-	first   uint64     // operation of this life
+	first   uint64     // number of the first operation after the restart
 	injects int
 	dead    bool
-	raw     bool // its completions are not the ledger's
+	raw     bool // its completions are not recorded in the ledger
 
 	inbox   []*network.Datagram
 	passing bool  // a pass is scheduled
 	paused  int64 // nothing runs until then
 	asleep  int64 // no receives are posted until then
-	blocked int64 // the port takes nothing until then
+	blocked int64 // the port accepts nothing until then
 	timerAt int64
 	passAt  int64
 	rounds  int // passes at the same time
@@ -49,18 +49,20 @@ type rxdNode struct {
 	timer   func()
 }
 
-// inboxMax is how many datagrams the socket of a node holds while nobody receives.
+// inboxMax is how many datagrams the socket of a node holds.
 const inboxMax = 256
 
 func newRxdNode(w *rxdWorld, id, life int) *rxdNode {
-	n := &rxdNode{w: w, life: life, native: w.x.natives>>id&1 != 0, sides: make([]*rxdSide, w.x.nodes), known: make([]bool, w.x.nodes), first: uint64(len(w.l.ops))}
+	n := &rxdNode{w: w, life: life, native: w.x.natives>>id&1 != 0, sides: make([]*rxdSide, w.x.nodes),
+		known: make([]bool, w.x.nodes), first: uint64(len(w.l.ops))}
 	n.conn = w.config()
 	n.app = w.newApp(id, &n.pool, nobody(n.completed))
 	n.flush = n.after
 	n.pass, n.timer = n.makePass, n.expired
 	x := &w.x
 	n.cfg = rxd.Config{
-		Epoch: w.s.Uint64(), Secret: [2]uint64{w.s.Uint64(), w.s.Uint64()}, Rand: w.s.Uint64, Conn: &n.conn, Rendezvous: w.f.rendezvous, Extensions: !n.native,
+		Epoch: w.s.Uint64(), Secret: [2]uint64{w.s.Uint64(), w.s.Uint64()}, Rand: w.s.Uint64, Conn: &n.conn,
+		Rendezvous: w.f.rendezvous, Extensions: !n.native,
 		NativeMTU: x.nativeMTU, MaxUnacked: x.maxUnacked, RecvWindow: x.recvWindow,
 		PeerTimeout: x.peerTimeout, HandshakeTimeout: x.peerTimeout, KeepAlive: x.keepAlive,
 	}
@@ -77,7 +79,7 @@ func newRxdNode(w *rxdWorld, id, life int) *rxdNode {
 	return n
 }
 
-// named puts a peer into the address vector.
+// named inserts a peer into the address vector.
 func (n *rxdNode) named(peer int) {
 	if n.dead {
 		return
@@ -90,7 +92,7 @@ func (n *rxdNode) named(peer int) {
 	}
 }
 
-// channel is the way to a peer.
+// channel returns the side for a peer.
 func (n *rxdNode) channel(peer int) *rxdSide {
 	return n.eng.Peer(network.Addr(peer), uint64(peer), n.w.s.Now).User.(*rxdSide)
 }
@@ -116,7 +118,7 @@ func (n *rxdNode) Verify(key, addr, length uint64, write bool) ([]byte, engine.R
 	return mem[addr : addr+length : addr+length], nil, 0
 }
 
-// Sink implements rxd.Hooks, as do the following.
+// Sink and the methods after it implement rxd.Hooks.
 func (n *rxdNode) Sink(p *rxd.Peer) engine.Sink {
 	s := &rxdSide{w: n.w, node: n, peer: network.Host(p.Addr), p: p}
 	p.User = s
@@ -136,7 +138,7 @@ func (n *rxdNode) PeerFailed(p *rxd.Peer, err error) {
 	n.ended(s)
 }
 
-// ended checks that nothing is open with a peer that is no more.
+// ended checks that no operation is open with a peer that was removed.
 func (n *rxdNode) ended(s *rxdSide) {
 	s.over = true
 	if n.sides[s.peer] == s {
@@ -156,7 +158,7 @@ func (n *rxdNode) Reverse(a netip.AddrPort) uint64 {
 func (n *rxdNode) Local(netip.AddrPort) netip.AddrPort { return network.Addr(n.id) }
 func (n *rxdNode) MaxDatagram(netip.AddrPort) int      { return n.w.x.mtu }
 
-// completed tells the ledger, and looks at what it has found out.
+// completed records a completion in the ledger, and checks its result.
 func (n *rxdNode) completed(c *engine.Completion) {
 	if n.raw {
 		return
@@ -214,13 +216,13 @@ func (n *rxdNode) wake(delay int64) {
 
 func (n *rxdNode) expired() {
 	if n.timerAt == 0 || n.timerAt > n.w.s.Now {
-		return // another one was set meanwhile
+		return // the timer was set again meanwhile
 	}
 	n.timerAt = 0
 	n.wake(0)
 }
 
-// makePass receives what is there, lets time pass, and transmits.
+// makePass receives what has arrived, advances the engine's time, and transmits.
 func (n *rxdNode) makePass() {
 	s := n.w.s
 	n.passing = false
@@ -254,7 +256,7 @@ func (n *rxdNode) makePass() {
 	n.transmit()
 }
 
-// after transmits what was posted, now or with what comes later.
+// after transmits what was posted, now or together with later posts.
 func (n *rxdNode) after() {
 	if n.w.f.lazy && n.w.s.Chance(80) {
 		n.wake(n.w.s.Int64N(50_000))
@@ -263,7 +265,7 @@ func (n *rxdNode) after() {
 	n.transmit()
 }
 
-// transmit sends what there is, sets the timer, and checks what must be so then.
+// transmit sends what there is, sets the timer, and checks invariants.
 func (n *rxdNode) transmit() {
 	s := n.w.s
 	if n.dead || n.blocked > s.Now {
@@ -272,7 +274,7 @@ func (n *rxdNode) transmit() {
 	last := false
 	for n.eng.Poll(s.Now, &n.out) {
 		if last {
-			panic("a datagram after the last")
+			panic("a datagram after the last one")
 		}
 		last = n.out.Last
 		n.send()
@@ -296,7 +298,7 @@ func (n *rxdNode) send() {
 		size += len(b)
 	}
 	if size != o.Len {
-		n.w.l.violate("a datagram of %d bytes is said to have %d", size, o.Len)
+		n.w.l.violate("a datagram of %d bytes is reported with %d", size, o.Len)
 	}
 	if o.Ext && size > n.w.x.mtu || !o.Ext && size > max(n.w.x.nativeMTU, 160) {
 		n.w.l.violate("a datagram of %d bytes", size)
@@ -307,7 +309,8 @@ func (n *rxdNode) send() {
 
 // state describes a node for the report of a stall.
 func (n *rxdNode) state() string {
-	s := fmt.Sprintf("node %d, life %d: deadline %d, %d unexpected, %d posted, stats %+v\n", n.id, n.life, n.eng.Deadline(), n.rx.Unexpected(), n.rx.Posted(), n.eng.Stats)
+	s := fmt.Sprintf("node %d, life %d: deadline %d, %d unexpected, %d posted, stats %+v\n", n.id, n.life,
+		n.eng.Deadline(), n.rx.Unexpected(), n.rx.Posted(), n.eng.Stats)
 	for i, p := range n.sides {
 		if p != nil {
 			c := p.conn()
@@ -318,7 +321,7 @@ func (n *rxdNode) state() string {
 	return s
 }
 
-// checked reports that a datagram has a checksum of its own. Native packets have none: they depend on UDP's.
+// checked reports whether a datagram has a checksum of its own. Native packets have none and rely on UDP's.
 func checked(b []byte) bool {
 	switch rxdwire.Type(b[1]) {
 	case rxdwire.TypeRTS:

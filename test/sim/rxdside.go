@@ -7,15 +7,16 @@ import (
 	rxd "gofabric/util/rxd/engine"
 )
 
-// rxdSide is what a node has of a peer, from the first contact to its end.
+// rxdSide is a node's state for a peer, from the first contact to its end.
 type rxdSide struct {
 	w      *rxdWorld
 	node   *rxdNode
 	peer   int
 	p      *rxd.Peer
-	open   int   // operations posted and not complete
-	writes []*op // posted here, in order, not seen at the target
-	landed int   // incarnation of the node, from 1, that has got something; 0: nothing has arrived
+	open   int   // operations posted and not completed
+	writes []*op // posted here, in order, that have not arrived at the target
+	// landed is the number of the peer's life, from 1, that has received something. 0: nothing has arrived.
+	landed int
 	over   bool
 }
 
@@ -58,7 +59,7 @@ func (s *rxdSide) writing(o *op, n int) {
 		return
 	}
 	s.writes = append(s.writes, o)
-	o.data = o.data || s.w.f.mayFail() // else nobody could tell which one came
+	o.data = o.data || s.w.f.mayFail() // otherwise it would be unknown which message arrived
 }
 
 // Completed implements engine.Sink.
@@ -74,7 +75,7 @@ func (s *rxdSide) Completed(c *engine.Completion) {
 	}
 }
 
-// written checks a write of the peer: they come in the order of posting.
+// written checks a write of the peer. Writes arrive in the order of posting.
 func (s *rxdSide) written(c *engine.Completion) {
 	l := s.w.l
 	s.w.progress = s.w.s.Now
@@ -90,11 +91,12 @@ func (s *rxdSide) written(c *engine.Completion) {
 			w.writes = w.writes[1:]
 		}
 	} else {
-		l.violate("node %d was written to by nobody", s.node.id)
+		l.violate("node %d reports a write that no peer has posted", s.node.id)
 		return
 	}
-	if o.kind != opWrite || o.node != s.peer || o.peer != s.node.id || o.delivered || o.cancelled || o.doomed || c.HasData != o.data || int(c.Len) != o.n {
-		l.violate("write %d is told wrong, or again", o.id)
+	if o.kind != opWrite || o.node != s.peer || o.peer != s.node.id || o.delivered || o.cancelled || o.doomed ||
+		c.HasData != o.data || int(c.Len) != o.n {
+		l.violate("write %d is reported with wrong values, or twice", o.id)
 		return
 	}
 	o.delivered = true
@@ -102,7 +104,7 @@ func (s *rxdSide) written(c *engine.Completion) {
 	from.land(o, s.node)
 	for len(from.writes) > 0 && from.writes[0] != o {
 		if !from.writes[0].cancelled && !from.writes[0].doomed {
-			l.violate("write %d comes before %d", o.id, from.writes[0].id)
+			l.violate("write %d arrived before %d", o.id, from.writes[0].id)
 		}
 		from.writes = from.writes[1:]
 	}
@@ -110,11 +112,11 @@ func (s *rxdSide) written(c *engine.Completion) {
 		from.writes = from.writes[1:]
 	}
 	if !bytes.Equal(bytes.Join(o.segs, nil), l.content(o.id, o.n)) {
-		l.violate("write %d brought wrong bytes", o.id)
+		l.violate("write %d wrote wrong bytes", o.id)
 	}
 }
 
-// land notes that something of the connection has arrived at n: all of it must arrive at the same incarnation.
+// land records that something of the connection has arrived at n. All of it must arrive at the same life of the node.
 func (s *rxdSide) land(o *op, n *rxdNode) {
 	if s.landed == 0 {
 		s.landed = n.life

@@ -9,7 +9,7 @@ import (
 	"gofabric/test/sim/network"
 )
 
-// rxdWorld is one run of rxd engines over datagrams. What it shares with the runs of tcp is World: schedule, workload, ledger.
+// rxdWorld is one run of rxd engines over datagrams. It shares World with the runs of tcp: schedule, workload, ledger.
 type rxdWorld struct {
 	*World
 	x      rxdFeatures
@@ -19,21 +19,22 @@ type rxdWorld struct {
 
 	sends, arrived int // messages accepted, and delivered
 	undelivered    int
-	open           int   // operations of live nodes
-	progress       int64 // when something was completed, or a fault ended
-	slowest        int64 // the longest that an operation took, nanoseconds, but for receives
+	open           int   // operations of running nodes
+	progress       int64 // when an operation completed, or a fault ended
+	slowest        int64 // longest time of an operation, without receives, nanoseconds
 	failures       int   // peers given up
-	forgotten      int   // operations before it are not kept
+	forgotten      int   // operations before this one are not kept
 	checks         int
-	adds           [][]uint64 // to a node, by another: posted
+	adds           [][]uint64 // posted, to a node by another
 	draining       bool
 	restarted      []bool
 }
 
-// rxdStall is how long nothing at all may be completed while something is open, nanoseconds.
+// rxdStall is how long no operation may complete while some are open, in nanoseconds.
 const rxdStall = 150e9
 
-func newRxdWorld(seed uint64, log func(string), draw func(*network.Sched) (features, rxdFeatures, network.Link)) *rxdWorld {
+func newRxdWorld(seed uint64, log func(string),
+	draw func(*network.Sched) (features, rxdFeatures, network.Link)) *rxdWorld {
 	w := &rxdWorld{World: &World{s: network.NewSched(seed)}}
 	w.s.Log, w.s.Now = log, 1e9
 	w.net = network.New(w.s)
@@ -49,7 +50,8 @@ func newRxdWorld(seed uint64, log func(string), draw func(*network.Sched) (featu
 	w.l = newLedger(w.World)
 	w.restarted = make([]bool, w.x.nodes)
 	for i := range w.x.nodes {
-		m := &rxdMemory{readable: w.l.table[i*4096 : i*4096+regionSize], writable: map[int][]byte{}, cells: make([]byte, 16*w.x.nodes)}
+		m := &rxdMemory{readable: w.l.table[i*4096 : i*4096+regionSize], writable: map[int][]byte{},
+			cells: make([]byte, 16*w.x.nodes)}
 		w.adds = append(w.adds, make([]uint64, w.x.nodes))
 		for p := range w.x.nodes {
 			m.writable[p] = make([]byte, regionSize)
@@ -77,10 +79,11 @@ func (w *rxdWorld) run(seed uint64) Result {
 	w.endCheck()
 	w.teardown()
 	f := fmt.Sprintf("%+v\n%+v\n%+v", w.f, w.x, w.net.Link)
-	return Result{Seed: seed, Features: f, Hash: w.s.Hash, Ops: w.posted, Failures: w.failures, Refused: w.refusals, Violations: w.errs}
+	return Result{Seed: seed, Features: f, Hash: w.s.Hash, Ops: w.posted, Failures: w.failures,
+		Refused: w.refusals, Violations: w.errs}
 }
 
-// work lets everybody post until enough is sent.
+// work lets all nodes post until enough is sent.
 func (w *rxdWorld) work() {
 	w.progress = w.s.Now
 	for i := range w.nodes {
@@ -135,7 +138,7 @@ func (w *rxdWorld) turn(n *rxdNode) {
 	default:
 		w.act(&n.app, s, k)
 	}
-	n.transmit() // the request, if it is the first contact
+	n.transmit() // the request, for a first contact
 	if last := len(w.l.ops) - 1; last >= before && w.l.ops[last].kind == opSend {
 		w.sends++
 		w.undelivered++
@@ -145,17 +148,18 @@ func (w *rxdWorld) turn(n *rxdNode) {
 	}
 }
 
-// largeTag is the tag of messages that are much longer than the others, and of their receives.
+// largeTag is the tag of messages that are much longer than others, and of their receives.
 const largeTag = 7
 
 // sendLarge sends a message of many datagrams, after posting a receive for it.
 func (w *rxdWorld) sendLarge(s *rxdSide) {
 	o := &op{kind: opSend, n: 20_000 + w.s.IntN(180_000), tagged: true, tag: largeTag, ack: w.s.Chance(50)}
-	w.post(s.to(), &op{kind: opRecv, node: s.peer, src: anyNode, tagged: true, tag: largeTag, ignore: ^uint64(0xff)}, o.n)
+	w.post(s.to(), &op{kind: opRecv, node: s.peer, src: anyNode, tagged: true, tag: largeTag, ignore: ^uint64(0xff)},
+		o.n)
 	w.submit(s, o, &engine.Send{Kind: engine.KindSend})
 }
 
-// add adds one to a number at the peer that nobody else changes.
+// add adds one to a number at the peer that only this node changes.
 func (w *rxdWorld) add(s *rxdSide) {
 	o := &op{kind: opAdd, n: 8, ack: w.f.acks && w.s.Chance(50)}
 	e := &engine.Send{Kind: engine.KindAtomic, NRMA: 1, Atomic: &engine.Atomic{Type: atomics.Uint64, Op: atomics.Sum}}
@@ -165,20 +169,21 @@ func (w *rxdWorld) add(s *rxdSide) {
 	}
 }
 
-// until lets things happen until done, which must come about while something is completed now and then.
+// until runs events until done returns true. Meanwhile operations must complete.
 func (w *rxdWorld) until(done func() bool) {
 	for i := 0; len(w.errs) == 0; i++ {
-		if i%31 == 0 && done() { // a prime: peers that only keep each other alive do so in rounds of as many steps as a power of two
+		// A prime: peers that only exchange keep-alives do so in rounds whose number of steps is a power of two.
+		if i%31 == 0 && done() {
 			return
 		}
 		if !w.s.Step() {
 			if !done() {
-				w.violate("nothing is scheduled, though something is under way\n" + w.state())
+				w.violate("no event is scheduled, although operations are pending\n" + w.state())
 			}
 			return
 		}
 		if w.s.Now-w.progress > rxdStall {
-			w.violate("nothing is completed any more\n" + w.state())
+			w.violate("no operation completes any more\n" + w.state())
 		}
 	}
 }
@@ -199,7 +204,7 @@ func (w *rxdWorld) state() string {
 	return s
 }
 
-// drain posts receives for everything until nothing is under way.
+// drain posts receives for everything until nothing is pending.
 func (w *rxdWorld) drain() {
 	w.draining = true
 	w.progress = w.s.Now
@@ -209,7 +214,7 @@ func (w *rxdWorld) drain() {
 	w.until(w.settled)
 }
 
-// settled reports that nothing is under way.
+// settled reports that nothing is pending.
 func (w *rxdWorld) settled() bool {
 	quiet := w.open == 0 && (w.undelivered == 0 || w.f.mayFail())
 	for _, n := range w.nodes {
@@ -222,7 +227,8 @@ func (w *rxdWorld) settled() bool {
 	return quiet
 }
 
-// feed posts receives for whatever may come, so that nothing waits for the application. While there is work it does so only when much has piled up.
+// feed posts receives for all messages that may arrive, so that nothing waits for the application. During work it does
+// so only when many have accumulated.
 func (w *rxdWorld) feed(n *rxdNode) {
 	if n.dead || n.asleep > w.s.Now || !w.draining && n.rx.Unexpected() <= 200 {
 		return
@@ -241,7 +247,7 @@ func (w *rxdWorld) feed(n *rxdNode) {
 	}
 	for _, tagged := range []bool{false, true} {
 		k := have[index(tagged)]
-		for range max(16-k, n.rx.Unexpected()) { // those posted may all wait for rendezvous
+		for range max(16-k, n.rx.Unexpected()) { // the posted ones may all wait for a rendezvous
 			o := &op{kind: opRecv, node: n.id, src: anyNode, tagged: tagged}
 			if tagged {
 				o.ignore = ^uint64(0)
@@ -258,8 +264,8 @@ func index(b bool) int {
 	return 0
 }
 
-// speakAgain sends a message between every two nodes after all faults are over. It may take a few attempts, for a node may learn only now that a peer
-// has given it up.
+// speakAgain sends a message between every two nodes after all faults are over. A few attempts may fail, because a
+// node may learn only then that a peer has given it up.
 func (w *rxdWorld) speakAgain() {
 	for attempt := 0; len(w.errs) == 0; attempt++ {
 		var list []*op
@@ -271,7 +277,7 @@ func (w *rxdWorld) speakAgain() {
 				n.known[p] = true
 				o := &op{kind: opSend, n: 20, ack: true, data: w.f.data}
 				if !w.submit(n.channel(p), o, &engine.Send{Kind: engine.KindSend}) {
-					w.violate("a new message is refused")
+					w.violate("a new message was refused")
 				}
 				n.transmit()
 				w.undelivered++
@@ -288,7 +294,7 @@ func (w *rxdWorld) speakAgain() {
 			return
 		}
 		if attempt == 4 && len(w.errs) == 0 {
-			w.violate(fmt.Sprintf("%d pairs do not speak again\n%s", left, w.state()))
+			w.violate(fmt.Sprintf("%d pairs cannot exchange messages again\n%s", left, w.state()))
 		}
 	}
 }

@@ -2,7 +2,7 @@ package sim
 
 import "testing"
 
-// TestRxmSeeds runs many worlds of rxm gateways.
+// TestRxmSeeds runs many runs of rxm gateways.
 func TestRxmSeeds(t *testing.T) {
 	if *oneSeed != 0 {
 		r := RunRxm(*oneSeed, func(line string) { t.Log(line) })
@@ -25,7 +25,7 @@ func TestRxmSeeds(t *testing.T) {
 	t.Logf("%d seeds, %d operations", n, ops)
 }
 
-// TestRxmSameSeedSameTrace replays.
+// TestRxmSameSeedSameTrace checks that a seed replays a run.
 func TestRxmSameSeedSameTrace(t *testing.T) {
 	for seed := range uint64(6) {
 		a, b := RunRxm(seed+1, nil), RunRxm(seed+1, func(string) {})

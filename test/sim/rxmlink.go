@@ -2,7 +2,7 @@ package sim
 
 import "gofabric/test/sim/rma"
 
-// rxmLink is one direction of a connection below rxm, and when its frames arrive: late, a few at a time.
+// rxmLink is one direction of a connection below rxm. It determines when frames arrive: late, a few at a time.
 type rxmLink struct {
 	w        *rxmWorld
 	from, to *rxmSide
@@ -10,13 +10,13 @@ type rxmLink struct {
 	delay    int64
 	last     int64
 	arrived  int
-	held     bool // the receiver does not want the next one now
+	held     bool // the receiver does not accept the next frame now
 	blocked  bool // the sender waits for room
 	waking   bool
 	busy     bool
 }
 
-// full says that there is no room for an operation. Answers find room always.
+// full reports that there is no room for an operation. There is always room for answers.
 func (l *rxmLink) full() bool {
 	if l.from.Broken || len(l.from.Out) < l.room {
 		return false
@@ -25,7 +25,8 @@ func (l *rxmLink) full() bool {
 	return true
 }
 
-// queued schedules what becomes of a frame: it arrives, unless it is lost, as in a kernel that has not heard yet; and what was lent for it is given back.
+// queued schedules the arrival of a frame, and the end of the loan of its payload. The frame is lost if the connection
+// has broken, as in a kernel that has not noticed yet.
 func (l *rxmLink) queued(f *rma.Frame) {
 	s := l.w.s
 	if !l.from.Broken {
@@ -45,7 +46,7 @@ func (l *rxmLink) queued(f *rma.Frame) {
 	}
 }
 
-// resume goes on with what was held back.
+// resume continues with frames that were held back.
 func (l *rxmLink) resume() {
 	if l.held {
 		l.held = false
@@ -53,7 +54,7 @@ func (l *rxmLink) resume() {
 	}
 }
 
-// run delivers what has arrived.
+// run delivers the frames that have arrived.
 func (l *rxmLink) run() {
 	for !l.busy && l.arrived > 0 && !l.held && !l.from.Broken {
 		l.busy = true
@@ -78,7 +79,7 @@ func (l *rxmLink) run() {
 	}
 }
 
-// cut breaks both directions; each end hears of it at a time of its own.
+// cut breaks both directions. Each end notices at a time of its own.
 func (s *rxmSide) cut() {
 	if s.Broken {
 		return

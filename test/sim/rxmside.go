@@ -9,7 +9,8 @@ import (
 	rxm "gofabric/util/rxm/engine"
 )
 
-// rxmSide is one end of a connection to what it takes for a native peer; it does what the driver in package rxm does, and is the connection below.
+// rxmSide is one end of a connection to a peer that it takes for a native one. It acts as the driver in package rxm,
+// and is the connection below.
 type rxmSide struct {
 	*rma.End
 	w          *rxmWorld
@@ -21,7 +22,7 @@ type rxmSide struct {
 	active     bool
 	gone       bool
 	open       int
-	writes     []*op // posted here, in order, not seen at the target
+	writes     []*op // posted here, in order, that have not arrived at the target
 }
 
 func (s *rxmSide) up() bool {
@@ -63,7 +64,7 @@ func (s *rxmSide) Received(r *engine.RxOp) {
 }
 
 func (s *rxmSide) Completed(c *engine.Completion) {
-	if c.Kind != engine.KindRemoteWrite && c.Kind != engine.KindRemoteRead { // of atomic operations
+	if c.Kind != engine.KindRemoteWrite && c.Kind != engine.KindRemoteRead { // a completion of an atomic operation
 		s.node.completed(c)
 	}
 }
@@ -76,13 +77,13 @@ func (s *rxmSide) Failed(_ *engine.Conn, err error, _ []byte) {
 	s.w.s.After(0, s.closed)
 }
 
-// lost is told that the connection below is gone.
+// lost is called when the connection below is gone.
 func (s *rxmSide) lost() {
 	s.g.Fail(engine.ErrPeerClose)
 	s.node.after()
 }
 
-// drop ends the connection from here.
+// drop ends the connection at this end.
 func (s *rxmSide) drop() {
 	s.g.Close()
 	s.conn.Drop(engine.ErrClosed)
@@ -98,7 +99,8 @@ func (s *rxmSide) closed() {
 	s.gone = true
 	s.cut()
 	if s.open != 0 || s.Exposed() != 0 {
-		s.w.l.violate("connection of %d to %d has ended, but %d operations are open, %d memories exposed", s.node.id, s.peer.id, s.open, s.Exposed())
+		s.w.l.violate("connection of %d to %d has ended, but %d operations are open, %d buffers exposed",
+			s.node.id, s.peer.id, s.open, s.Exposed())
 	}
 	s.w.s.After(s.w.s.Int64N(100_000), func() {
 		a, b := s.node, s.peer
@@ -108,7 +110,7 @@ func (s *rxmSide) closed() {
 	})
 }
 
-// Message implements rma.User, as do the following.
+// Message and the methods after it implement rma.User.
 func (s *rxmSide) Message(_ int, b []byte) bool { return s.g.Received(0, b) }
 func (s *rxmSide) Finished(token uint64)        { s.g.Done(token, nil) }
 func (s *rxmSide) Pump()                        { s.g.Pump() }
@@ -116,13 +118,13 @@ func (s *rxmSide) Pump()                        { s.g.Pump() }
 func (s *rxmSide) Named(r wire.RMAIov, write bool) []byte {
 	b, _, no := s.node.Verify(r.Key, r.Addr, r.Len, write)
 	if no != 0 {
-		s.w.l.violate("node %d names memory of %d that is not there: %+v", s.peer.id, s.node.id, r)
+		s.w.l.violate("node %d names memory of %d that does not exist: %+v", s.peer.id, s.node.id, r)
 		return make([]byte, r.Len)
 	}
 	return b
 }
 
-// Written checks a peer's write: they come in the order of posting.
+// Written checks a peer's write. Writes arrive in the order of posting.
 func (s *rxmSide) Written(f *rma.Frame, exposed bool) {
 	if exposed {
 		return
@@ -133,21 +135,22 @@ func (s *rxmSide) Written(f *rma.Frame, exposed bool) {
 		queue = queue[1:]
 	}
 	if len(queue) == 0 {
-		l.violate("node %d was written to by nobody", s.node.id)
+		l.violate("node %d reports a write that no peer has posted", s.node.id)
 		return
 	}
 	o := queue[0]
 	s.other.writes = queue[1:]
 	s.w.s.Trace(s.node.id, "written by peer", o.id, uint64(f.Len))
 	if f.HasData != o.data || o.data && f.Data != o.id || f.Len != o.n {
-		l.violate("write %d is told wrong", o.id)
+		l.violate("write %d is reported with wrong values", o.id)
 	}
 	if !bytes.Equal(bytes.Join(o.segs, nil), l.content(o.id, o.n)) {
-		l.violate("write %d brought wrong bytes", o.id)
+		l.violate("write %d wrote wrong bytes", o.id)
 	}
 }
 
-// Write implements engine.Lower of rxm, with the End.
+// Write and the End implement rxm's engine.Lower.
 func (s *rxmSide) Write(local [][]byte, remote []wire.RMAIov, w rxm.Write, token uint64) (bool, error) {
-	return s.Store(local, rma.Frame{Ranges: remote, Data: w.Data, HasData: w.HasData, Delivery: w.Delivery, Token: token})
+	return s.Store(local, rma.Frame{Ranges: remote, Data: w.Data, HasData: w.HasData,
+		Delivery: w.Delivery, Token: token})
 }

@@ -10,7 +10,8 @@ import (
 	rxm "gofabric/util/rxm/engine"
 )
 
-// rxmWorld is one run of rxm gateways that face each other, each with a Conn of its own. What it shares with the runs of tcp is World: schedule, workload, ledger.
+// rxmWorld is one run of pairs of rxm gateways, each with a Conn of its own. It shares World with the runs of tcp:
+// schedule, workload, ledger.
 type rxmWorld struct {
 	*World
 	nodes []*rxmNode
@@ -30,7 +31,7 @@ type rxmNode struct {
 	readable []byte         // region 1
 	writable map[int][]byte // region 100+peer
 	cells    []byte         // region 2: a number for each peer
-	sides    []*rxmSide     // by peer, the newest
+	sides    []*rxmSide     // by peer, the latest
 	dirty    []*rxmSide
 }
 
@@ -59,7 +60,7 @@ func (n *rxmNode) completed(c *engine.Completion) {
 	n.w.l.completed(n.id, &d)
 }
 
-// after lets gateways transmit that have something to say.
+// after lets gateways with pending output transmit.
 func (n *rxmNode) after() {
 	for len(n.dirty) > 0 {
 		s := n.dirty[len(n.dirty)-1]
@@ -68,10 +69,11 @@ func (n *rxmNode) after() {
 	}
 }
 
-// randomRxm draws what a run has.
+// randomRxm draws the features of a run.
 func randomRxm(s *network.Sched) features {
 	f := randomFeatures(s)
-	f.rendezvous, f.refusals, f.badKeys, f.lateNames, f.adopts, f.fewReplies, f.tinyReads, f.tinyRooms, f.verdicts = false, false, false, false, false, false, false, false, false
+	f.rendezvous, f.refusals, f.badKeys, f.lateNames, f.adopts, f.fewReplies, f.tinyReads, f.tinyRooms,
+		f.verdicts = false, false, false, false, false, false, false, false, false
 	f.ops /= 4
 	if f.acks && f.mayFail() {
 		f.budgets = false // a message is acknowledged when the connection below has all of it
@@ -90,14 +92,16 @@ func RunRxm(seed uint64, log func(string)) Result {
 		w.f.ops /= 4
 	}
 	w.l = newLedger(w.World)
-	w.cfg = rxm.Config{BufferSize: 128 + w.s.IntN(5000), RndvWrite: w.s.Chance(40), FlowControl: w.s.Chance(40), RxSize: 1 + w.s.IntN(64)}
+	w.cfg = rxm.Config{BufferSize: 128 + w.s.IntN(5000), RndvWrite: w.s.Chance(40),
+		FlowControl: w.s.Chance(40), RxSize: 1 + w.s.IntN(64)}
 	w.cfg.SARLimit = max(4096, w.cfg.BufferSize*w.s.IntN(9))
 	w.room, w.lazy = 1+w.s.IntN(60), w.s.Chance(50)
 	if w.f.slow {
 		w.delay = 1 + w.s.Int64N(200_000)
 	}
 	for i := range w.f.nodes {
-		n := &rxmNode{w: w, sides: make([]*rxmSide, w.f.nodes), writable: map[int][]byte{}, cells: make([]byte, 8*w.f.nodes)}
+		n := &rxmNode{w: w, sides: make([]*rxmSide, w.f.nodes), writable: map[int][]byte{},
+			cells: make([]byte, 8*w.f.nodes)}
 		n.cfg = w.config()
 		n.cfg.AtomicMax = w.cfg.AtomicMax()
 		n.app = w.newApp(i, &n.pool, nobody(n.completed))
@@ -111,10 +115,11 @@ func RunRxm(seed uint64, log func(string)) Result {
 	w.work()
 	w.drain()
 	w.teardown()
-	return Result{Seed: seed, Hash: w.s.Hash, Ops: w.posted, Violations: w.errs, Features: fmt.Sprintf("%+v\n%+v room %d delay %d lazy %v", w.f, w.cfg, w.room, w.delay, w.lazy)}
+	return Result{Seed: seed, Hash: w.s.Hash, Ops: w.posted, Violations: w.errs,
+		Features: fmt.Sprintf("%+v\n%+v room %d delay %d lazy %v", w.f, w.cfg, w.room, w.delay, w.lazy)}
 }
 
-// connect makes a new connection between a and b. An earlier one is dropped.
+// connect makes a new connection between a and b. It drops an earlier one.
 func (w *rxmWorld) connect(a, b *rxmNode) {
 	x := &rxmSide{w: w, node: a, peer: b, active: true}
 	y := &rxmSide{w: w, node: b, peer: a, other: x}
@@ -149,7 +154,7 @@ func (w *rxmWorld) connect(a, b *rxmNode) {
 	})
 }
 
-// work connects everybody and posts until enough is posted.
+// work connects all nodes and posts until enough is posted.
 func (w *rxmWorld) work() {
 	w.working = true
 	for i, a := range w.nodes {
@@ -193,18 +198,18 @@ func (w *rxmWorld) turn(n *rxmNode) {
 	}
 }
 
-// untilQuiet lets things happen until nothing happens any more.
+// untilQuiet runs events until there are no more.
 func (w *rxmWorld) untilQuiet() {
 	limit := 4000 * (w.f.ops + 1000)
 	for i := 0; len(w.errs) < maxViolations && w.s.Step(); i++ {
 		if i > limit {
-			w.violate("it does not come to rest")
+			w.violate("the events do not end")
 			return
 		}
 	}
 }
 
-// waiting counts messages that n has to get, by kind.
+// waiting counts messages that n has still to receive, by kind.
 func (w *rxmWorld) waiting(n *rxmNode) (untagged, tagged int) {
 	w.prune(&n.app)
 	for _, m := range n.incoming {
@@ -219,7 +224,7 @@ func (w *rxmWorld) waiting(n *rxmNode) (untagged, tagged int) {
 	return untagged, tagged
 }
 
-// drain posts receives for everything that waits, until all of it has come.
+// drain posts receives for all messages that wait, until all have arrived.
 func (w *rxmWorld) drain() {
 	for last := -1; len(w.errs) == 0; {
 		w.untilQuiet()
@@ -241,15 +246,16 @@ func (w *rxmWorld) drain() {
 			break
 		}
 		if done == last && done == w.l.completions {
-			w.violate(fmt.Sprintf("%d messages do not come though receives wait for them\n%s", left, w.state()))
+			w.violate(fmt.Sprintf("%d messages do not arrive although receives wait for them\n%s", left, w.state()))
 		}
 		last = w.l.completions
 	}
 	w.untilQuiet()
 	for _, n := range w.nodes {
 		for _, s := range n.sides {
-			if s != nil && s.up() && len(w.errs) == 0 && (s.conn.Stalled() || !s.g.Idle() || !s.conn.Idle() || s.Exposed() > 0 || s.Pending() > 0) {
-				w.violate(fmt.Sprintf("node %d still has something to do for %d\n%s", n.id, s.peer.id, w.state()))
+			if s != nil && s.up() && len(w.errs) == 0 &&
+				(s.conn.Stalled() || !s.g.Idle() || !s.conn.Idle() || s.Exposed() > 0 || s.Pending() > 0) {
+				w.violate(fmt.Sprintf("node %d still has pending work for %d\n%s", n.id, s.peer.id, w.state()))
 			}
 		}
 		for _, o := range n.posted {
@@ -268,14 +274,15 @@ func (w *rxmWorld) state() (text string) {
 		for _, s := range n.sides {
 			if s != nil {
 				text += fmt.Sprintf("%d to %d: %v, %d open, stalled %v, gateway idle %v, unsent %d, link %d frames, %d arrived, held %v, blocked %v, broken %v\n", n.id, s.peer.id, s.conn.State(),
-					s.open, s.conn.Stalled(), s.g.Idle(), s.conn.Unsent(), len(s.Out), s.out.arrived, s.out.held, s.out.blocked, s.Broken)
+					s.open, s.conn.Stalled(), s.g.Idle(), s.conn.Unsent(), len(s.Out), s.out.arrived,
+					s.out.held, s.out.blocked, s.Broken)
 			}
 		}
 	}
 	return text
 }
 
-// teardown closes everything and counts what is missing.
+// teardown closes everything and counts what was not released.
 func (w *rxmWorld) teardown() {
 	for _, s := range w.all {
 		s.g.Close()
@@ -287,7 +294,8 @@ func (w *rxmWorld) teardown() {
 	for _, n := range w.nodes {
 		n.rx.Release()
 		p := &n.pool
-		if s := fmt.Sprint(p.OutChunks, p.OutTx, p.OutRx, p.OutUnexp, p.OutAtomic, n.rx.UnexpectedBytes()); s != "0 0 0 0 0 0" {
+		if s := fmt.Sprint(p.OutChunks, p.OutTx, p.OutRx, p.OutUnexp, p.OutAtomic,
+			n.rx.UnexpectedBytes()); s != "0 0 0 0 0 0" {
 			w.violate(fmt.Sprintf("node %d lost chunks, sends, receives, messages, atomics, bytes: %s", n.id, s))
 		}
 	}

@@ -8,17 +8,18 @@ import (
 
 var (
 	oneSeed = flag.Uint64("seed", 0, "replay this seed and print its trace")
-	seeds   = flag.Int("seeds", 0, "how many seeds to run of each kind of world; 0: a few")
+	seeds   = flag.Int("seeds", 0, "number of seeds for each kind of run; 0: a few")
 )
 
 func report(t *testing.T, r Result) {
 	t.Helper()
 	if len(r.Violations) > 0 {
-		t.Errorf("seed %d (replay: go test ./test/sim -run Seeds -v -seed=%d): %s\n%s", r.Seed, r.Seed, strings.Join(r.Violations, "\n"), r.Features)
+		t.Errorf("seed %d (replay: go test ./test/sim -run Seeds -v -seed=%d): %s\n%s", r.Seed, r.Seed,
+			strings.Join(r.Violations, "\n"), r.Features)
 	}
 }
 
-// TestSeeds runs many worlds.
+// TestSeeds runs many seeds.
 func TestSeeds(t *testing.T) {
 	if *oneSeed != 0 {
 		r := Run(*oneSeed, func(line string) { t.Log(line) })
@@ -41,11 +42,11 @@ func TestSeeds(t *testing.T) {
 	}
 	t.Logf("%d seeds, %d operations, %d of them refused", n, ops, refused)
 	if refused == 0 {
-		t.Error("no world refused anything")
+		t.Error("no run has refused an operation")
 	}
 }
 
-// TestSameSeedSameTrace replays.
+// TestSameSeedSameTrace checks that a seed replays a run.
 func TestSameSeedSameTrace(t *testing.T) {
 	hashes := map[uint64]bool{}
 	for seed := range uint64(12) {

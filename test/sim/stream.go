@@ -4,7 +4,7 @@ import (
 	"gofabric/test/sim/network"
 )
 
-// streamEnd is told by the network what happened to its stream.
+// streamEnd receives the network's events for its stream.
 type streamEnd interface {
 	readable()
 	writable()
@@ -12,20 +12,21 @@ type streamEnd interface {
 	sends() *pipe // the other direction
 }
 
-// pipe is one direction of a byte stream: the sender's and the receiver's socket buffer and what is between them, bounded together.
+// pipe is one direction of a byte stream: the socket buffers of sender and receiver and the data between them, with
+// one limit for all.
 type pipe struct {
 	s         *network.Sched
 	room      int
-	delay     int64 // at most, per write
+	delay     int64 // of a write, at most
 	to, from  streamEnd
 	buf       []byte // written, not read
 	arrived   int    // bytes of buf that the receiver can read
-	last      int64  // when the latest write arrives
+	last      int64  // when the latest write will arrive
 	blocked   bool   // the sender waits for room
-	closing   bool   // no more will be written
-	ended     bool   // and the receiver may know
+	closing   bool   // nothing more will be written
+	ended     bool   // the end has arrived at the receiver
 	broken    bool
-	deaf      bool // the receiver has closed: what comes is answered by a reset
+	deaf      bool // the receiver has closed; data that arrives causes a reset
 	notified  bool // readable is scheduled
 	announced bool // writable is scheduled
 }
@@ -33,7 +34,7 @@ type pipe struct {
 // write takes as much of b as there is room for.
 func (p *pipe) write(b []byte) int {
 	if p.broken || p.closing {
-		return len(b) // lost, as in a kernel that has not heard yet
+		return len(b) // lost, as in a kernel that has not noticed the end yet
 	}
 	n := min(len(b), p.room-len(p.buf))
 	if n <= 0 {
@@ -48,7 +49,7 @@ func (p *pipe) write(b []byte) int {
 	return n
 }
 
-// arrive lets something happen at the receiver behind all that was written before.
+// arrive schedules f at the receiver behind all earlier writes.
 func (p *pipe) arrive(f func()) {
 	at := p.s.Now
 	if p.delay > 0 {
@@ -64,7 +65,7 @@ func (p *pipe) arrive(f func()) {
 	})
 }
 
-// notify calls the receiver, once for everything that has come until then.
+// notify calls the receiver once for all that has arrived until then.
 func (p *pipe) notify(delay int64) {
 	if p.notified || p.broken {
 		return
@@ -102,10 +103,10 @@ func (p *pipe) read(dst []byte) int {
 	return n
 }
 
-// atEnd reports that nothing more will come.
+// atEnd reports that nothing more will arrive.
 func (p *pipe) atEnd() bool { return p.ended && p.arrived == 0 }
 
-// reset breaks both directions; each end hears of it at a time of its own.
+// reset breaks both directions. Each end notices at a time of its own.
 func reset(s *network.Sched, a, b *pipe) {
 	if a.broken {
 		return

@@ -11,10 +11,10 @@ type node struct {
 	w        *World
 	cfg      engine.Config
 	pool     engine.Pool
-	readable []byte         // region 1: everybody may read it
+	readable []byte         // region 1: every peer may read it
 	writable map[int][]byte // region 100+peer
 	cells    []byte         // region 2: a number for each peer
-	sides    []*side        // by peer, the newest
+	sides    []*side        // by peer, the latest
 	dirty    []*side
 	scratch  []byte
 }
@@ -53,7 +53,7 @@ func (n *node) Verify(key, addr, length uint64, write bool) ([]byte, engine.Regi
 	return mem[addr : addr+length : addr+length], nil, 0
 }
 
-// act does something random.
+// act does a random operation.
 func (n *node) act() {
 	w := n.w
 	p := w.s.IntN(w.f.nodes)
@@ -73,13 +73,13 @@ func (n *node) act() {
 	}
 }
 
-// completed tells the ledger.
+// completed records a completion in the ledger.
 func (n *node) completed(c *engine.Completion) {
 	d := describe(c)
 	n.w.l.completed(n.id, &d)
 }
 
-// after transmits what the engine has queued since; call it after each change.
+// after transmits what the engine has queued. It is called after each change.
 func (n *node) after() {
 	for len(n.dirty) > 0 {
 		s := n.dirty[len(n.dirty)-1]
@@ -88,7 +88,7 @@ func (n *node) after() {
 	}
 }
 
-// stalled reports whether a connection takes no bytes for now.
+// stalled reports whether a connection accepts no bytes for now.
 func (n *node) stalled() bool {
 	for _, s := range n.sides {
 		if s != nil && s.conn.Stalled() {

@@ -6,16 +6,16 @@ import (
 	"gofabric/internal/xnet/engine"
 )
 
-// side is one end of a connection; it does what the driver in package tcp does.
+// side is one end of a connection. It acts as the driver in package tcp.
 type side struct {
 	w          *World
 	node, peer *node
 	other      *side
 	conn       *engine.Conn
 	in, out    *pipe
-	transport  bool  // is up
-	open       int   // operations posted and not complete
-	writes     []*op // posted here, in order, not seen at the target
+	transport  bool  // the transport is connected
+	open       int   // operations posted and not completed
+	writes     []*op // posted here, in order, that have not arrived at the target
 	soon       bool
 	pausing    bool
 	gone       bool
@@ -23,7 +23,7 @@ type side struct {
 	gather     [][]byte
 }
 
-// connect makes a new connection between a, which asks, and b. An earlier one is dropped.
+// connect makes a new connection from a to b. It drops an earlier one.
 func (w *World) connect(a, b *node) {
 	x := &side{w: w, node: a, peer: b, active: true}
 	y := &side{w: w, node: b, peer: a, other: x}
@@ -58,7 +58,7 @@ func (w *World) connect(a, b *node) {
 		w.s.After(w.s.Int64N(1e7), func() { b.rx.SetSource(y.conn, uint64(a.id)); b.after() })
 	}
 	if w.f.refusals && w.s.Chance(10) {
-		return // nobody answers
+		return // the request is never answered
 	}
 	w.s.After(w.s.Int64N(1+delay), func() {
 		x.transport, y.transport = true, true
@@ -69,9 +69,10 @@ func (w *World) connect(a, b *node) {
 	})
 }
 
-// up reports whether what is posted can still arrive.
+// up reports whether operations posted now can still arrive.
 func (s *side) up() bool {
-	return s.conn.State() == engine.Connected && s.other.conn.State() == engine.Connected && !s.out.broken && !s.out.closing && !s.in.closing
+	return s.conn.State() == engine.Connected && s.other.conn.State() == engine.Connected &&
+		!s.out.broken && !s.out.closing && !s.in.closing
 }
 
 func (s *side) ended() bool { return s.conn.State() == engine.Closed }
@@ -111,7 +112,7 @@ func (s *side) Received(r *engine.RxOp) {
 	s.Completed(&c)
 }
 
-// Completed implements engine.Sink, as do the following.
+// Completed and the methods after it implement engine.Sink.
 func (s *side) Completed(c *engine.Completion) {
 	switch c.Kind {
 	case engine.KindRemoteWrite:
@@ -123,7 +124,7 @@ func (s *side) Completed(c *engine.Completion) {
 	}
 }
 
-// written checks a peer's write: they come in the order of posting.
+// written checks a peer's write. Writes arrive in the order of posting.
 func (s *side) written(c *engine.Completion) {
 	l := s.w.l
 	queue := s.other.writes
@@ -131,7 +132,7 @@ func (s *side) written(c *engine.Completion) {
 		queue = queue[1:]
 	}
 	if len(queue) == 0 {
-		l.violate("node %d was written to by nobody", s.node.id)
+		l.violate("node %d reports a write that no peer has posted", s.node.id)
 		return
 	}
 	o := queue[0]
@@ -139,10 +140,10 @@ func (s *side) written(c *engine.Completion) {
 	o.delivered = true
 	s.w.s.Trace(s.node.id, "written by peer", o.id, c.Len)
 	if c.HasData != o.data || c.Silent == o.data || o.data && c.Data != o.id || int(c.Len) != o.n || o.doomed {
-		l.violate("write %d is told wrong", o.id)
+		l.violate("write %d is reported with wrong values", o.id)
 	}
 	if !bytes.Equal(bytes.Join(o.segs, nil), l.content(o.id, o.n)) {
-		l.violate("write %d brought wrong bytes", o.id)
+		l.violate("write %d wrote wrong bytes", o.id)
 	}
 }
 
@@ -153,7 +154,7 @@ func (s *side) Requested(*engine.Conn, []byte) {
 		}
 		if s.w.f.refusals && s.w.s.Chance(20) {
 			if s.w.s.Chance(50) {
-				return // undecided
+				return // no decision yet
 			}
 			_ = s.conn.Reject([]byte("no"))
 			s.flush()
@@ -168,7 +169,7 @@ func (s *side) Requested(*engine.Conn, []byte) {
 
 func (s *side) Connected(*engine.Conn, []byte) {
 	s.w.s.Trace(s.node.id, "connected", uint64(s.peer.id), 0)
-	s.node.dirty = append(s.node.dirty, s) // what was posted before
+	s.node.dirty = append(s.node.dirty, s) // for operations posted before
 }
 
 func (s *side) Failed(_ *engine.Conn, err error, _ []byte) {
@@ -182,7 +183,7 @@ func (s *side) Failed(_ *engine.Conn, err error, _ []byte) {
 	s.w.s.After(0, s.closed)
 }
 
-// adopted makes the next attempt at once and gives it the sends that wait.
+// adopted makes the next attempt at once and hands it the waiting sends.
 func (s *side) adopted() {
 	s.w.connect(s.node, s.peer)
 	next := s.node.sides[s.peer.id]
@@ -200,7 +201,7 @@ func (s *side) adopted() {
 	s.w.s.Trace(s.node.id, "adopted", uint64(s.peer.id), uint64(next.open))
 }
 
-// drop ends the connection from here.
+// drop ends the connection at this end.
 func (s *side) drop() {
 	s.conn.Drop(engine.ErrClosed)
 	s.closed()
@@ -245,7 +246,7 @@ func (s *side) reset() {
 	s.node.after()
 }
 
-// flushSoon transmits now, or a little later with what is posted until then.
+// flushSoon transmits now, or a little later together with further posts.
 func (s *side) flushSoon() {
 	if !s.w.f.lazy || s.w.s.Chance(20) {
 		s.flush()
@@ -279,7 +280,7 @@ func (s *side) flush() {
 	}
 }
 
-// pause has a connection go on that has paused.
+// pause continues a connection that has paused.
 func (s *side) pause() {
 	if !s.conn.Paused() || s.pausing {
 		return
@@ -294,7 +295,7 @@ func (s *side) pause() {
 	})
 }
 
-// receive makes one receive call, and comes again if there is more.
+// receive makes one receive call, and schedules another if there is more.
 func (s *side) receive() {
 	if s.conn.State() == engine.Closed || s.conn.Stalled() {
 		return
@@ -326,7 +327,7 @@ func (s *side) receive() {
 		s.w.s.Trace(s.node.id, "receive", uint64(direct), uint64(k))
 		s.conn.Receive(direct, scratch[:k])
 		for i := range min(k, 64) {
-			scratch[i] = 0xdd // it was only borrowed
+			scratch[i] = 0xdd // the bytes were only borrowed
 		}
 		s.node.after()
 	}

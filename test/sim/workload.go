@@ -8,7 +8,7 @@ import (
 	"gofabric/internal/xnet/wire"
 )
 
-// size is the length of a message.
+// size returns the length of a message.
 func (w *World) size() int {
 	switch w.s.IntN(8) {
 	case 0:
@@ -19,7 +19,7 @@ func (w *World) size() int {
 	return w.s.IntN(min(w.maxSize, 100) + 1)
 }
 
-// act does something random at a, to or with the node that s leads to; k below 97 says what.
+// act does a random operation at a, to or with the node at the other end of s. k, below 97, selects the operation.
 func (w *World) act(a *app, s channel, k int) {
 	f := &w.f
 	if f.atomics && (!f.fewReplies || a.id == 0) && w.s.Chance(8) {
@@ -98,7 +98,7 @@ func (w *World) submit(s channel, o *op, e *engine.Send) bool {
 	return true
 }
 
-// payload is what o sends: a copy that may be overwritten, or the id only, which the body follows.
+// payload returns what o sends: a copy that may be overwritten, or only the id, which the body follows.
 func (w *World) payload(o *op) []byte {
 	if w.f.scribble || o.inject || o.n <= 8 || o.kind == opWrite {
 		return w.l.content(o.id, o.n)
@@ -106,7 +106,7 @@ func (w *World) payload(o *op) []byte {
 	return binary.LittleEndian.AppendUint64(nil, o.id)
 }
 
-// cut makes an iov of b at random. With table, b is the id and the content follows from the table.
+// cut makes a random iov of b. With table, b is the id and the content follows from the table.
 func (w *World) cut(iov [][]byte, n *int, b []byte, table bool) {
 	*n = 0
 	if table {
@@ -139,7 +139,7 @@ func (w *World) send(s channel) {
 	w.submit(s, o, &engine.Send{Kind: engine.KindSend, Silent: w.s.Chance(20)})
 }
 
-// segments picks remote memory of mem for n bytes.
+// segments selects n bytes of remote memory in mem.
 func (w *World) segments(o *op, e *engine.Send, mem []byte, key uint64) {
 	left := o.n
 	for i := range 1 + w.s.IntN(3) {
@@ -172,7 +172,7 @@ func (w *World) read(s channel) {
 	w.submit(s, o, e)
 }
 
-// fetch adds one to a cell at the peer that nobody else changes.
+// fetch adds one to a cell at the peer that only this node changes.
 func (w *World) fetch(s channel) {
 	o := &op{kind: opFetch, n: 8, result: make([]byte, 8)}
 	e := &engine.Send{Kind: engine.KindFetch, NRMA: 1, Atomic: &engine.Atomic{Type: atomics.Uint64, Op: atomics.Sum}}
@@ -194,7 +194,7 @@ func (w *World) write(s channel) {
 	}
 }
 
-// filter fills in what a receive or peek accepts.
+// filter sets what a receive or peek accepts.
 func (w *World) filter(o *op, n *app, peer int) {
 	f := &w.f
 	o.node, o.src = n.id, anyNode
@@ -257,7 +257,7 @@ func (w *World) post(n *app, o *op, room int) {
 	n.flush()
 }
 
-// prune forgets what is complete.
+// prune forgets operations that have completed.
 func (w *World) prune(n *app) {
 	kept := n.posted[:0]
 	for _, o := range n.posted {
@@ -275,7 +275,7 @@ func (w *World) prune(n *app) {
 	n.incoming = in
 }
 
-// cancel tries to withdraw one of the latest operations.
+// cancel tries to cancel one of the latest operations.
 func (w *World) cancel(n *app) {
 	o := w.l.ops[len(w.l.ops)-1-w.s.IntN(min(len(w.l.ops), 40))]
 	if o == nil || o.node != n.id || o.kind == opPeek || o.completed && !o.inject || o.cancelled {
@@ -290,11 +290,11 @@ func (w *World) cancel(n *app) {
 	}
 	w.s.Trace(n.id, "cancel", o.id, 0)
 	if done != o.cancelled {
-		w.l.violate("cancel of %d says %v, but cancelled is %v", o.id, done, o.cancelled)
+		w.l.violate("cancel of %d returned %v, but cancelled is %v", o.id, done, o.cancelled)
 	}
 }
 
-// peek looks, claims or discards; and now and then takes up a claim.
+// peek peeks, claims or discards, and at times uses a claim.
 func (w *World) peek(n *app, peer int) {
 	if len(n.claims) > 0 && w.s.Chance(40) {
 		w.unclaim(n)
@@ -320,7 +320,7 @@ func (w *World) peek(n *app, peer int) {
 	n.flush()
 }
 
-// unclaim receives or drops a claimed message.
+// unclaim receives or discards a claimed message.
 func (w *World) unclaim(n *app) {
 	k := w.s.IntN(len(n.claims))
 	o := n.claims[k]

@@ -18,22 +18,22 @@ type World struct {
 	maxSize  int
 	working  bool
 	posted   int
-	again    int // posts that were refused for now
-	refusals int // accesses that were refused
+	again    int // posts that failed with ErrAgain
+	refusals int // refused accesses
 	errs     []string
 }
 
-// Result is what a run came to.
+// Result is the result of a run.
 type Result struct {
 	Seed, Hash uint64
-	Ops        int // accepted
+	Ops        int // accepted operations
 	Failures   int // peers given up
-	Refused    int // accesses
+	Refused    int // refused accesses
 	Features   string
 	Violations []string
 }
 
-// maxViolations ends a run.
+// maxViolations is the number of violations that ends a run.
 const maxViolations = 5
 
 func (w *World) violate(text string) {
@@ -42,14 +42,15 @@ func (w *World) violate(text string) {
 	}
 }
 
-// mayFail reports whether connections can end without our teardown.
+// mayFail reports whether connections can end before the teardown.
 func (f *features) mayFail() bool {
 	return f.resets || f.closes || f.refusals || f.badKeys && !f.verdicts
 }
 
 func (w *World) config() engine.Config {
 	c := engine.Config{
-		StageMax: w.s.IntN(4096), StageLimit: 1000 + w.s.IntN(100_000), TxDepth: 1 + w.s.IntN(256), RendezvousOver: 1 << 62,
+		StageMax: w.s.IntN(4096), StageLimit: 1000 + w.s.IntN(100_000),
+		TxDepth: 1 + w.s.IntN(256), RendezvousOver: 1 << 62,
 		HandshakeNanos: 3_000_000, InternalMax: 256,
 	}
 	if w.f.atomics || w.f.verdicts {
@@ -67,7 +68,7 @@ func (w *World) config() engine.Config {
 	return c
 }
 
-// Run runs one seed; log, if not nil, gets the trace.
+// Run runs one seed. If log is not nil, it gets the trace.
 func Run(seed uint64, log func(string)) Result {
 	w := &World{s: network.NewSched(seed)}
 	w.s.Log = log
@@ -89,7 +90,7 @@ func Run(seed uint64, log func(string)) Result {
 	return r
 }
 
-// work connects everybody and posts until enough is posted.
+// work connects all nodes and posts until enough is posted.
 func (w *World) work() {
 	w.working = true
 	for i, a := range w.nodes {
@@ -117,12 +118,12 @@ func (w *World) work() {
 	}
 }
 
-// untilQuiet lets things happen until nothing happens any more.
+// untilQuiet runs events until there are no more.
 func (w *World) untilQuiet() {
 	limit := 2000 * (w.f.ops + 1000)
 	for n := 0; len(w.errs) < maxViolations && w.s.Step(); n++ {
 		if n > limit {
-			w.violate("it does not come to rest")
+			w.violate("the events do not end")
 			return
 		}
 		for _, x := range w.nodes {
@@ -131,14 +132,15 @@ func (w *World) untilQuiet() {
 					continue
 				}
 				if open := s.conn.State() < engine.Connected; open != (s.conn.Deadline() != 0) {
-					w.violate(fmt.Sprintf("%v connection of %d has deadline %d", s.conn.State(), x.id, s.conn.Deadline()))
+					w.violate(fmt.Sprintf("%v connection of %d has deadline %d",
+						s.conn.State(), x.id, s.conn.Deadline()))
 				}
 			}
 		}
 	}
 }
 
-// undelivered counts messages that n has to get, by kind.
+// undelivered counts messages that n has still to receive, by kind.
 func (w *World) undelivered(n *node) (untagged, tagged int) {
 	w.prune(&n.app)
 	for _, m := range n.incoming {
@@ -154,7 +156,7 @@ func (w *World) undelivered(n *node) (untagged, tagged int) {
 	return untagged, tagged
 }
 
-// drain posts receives for everything that waits, until all of it has come.
+// drain posts receives for all messages that wait, until all have arrived.
 func (w *World) drain() {
 	for last := -1; len(w.errs) == 0; {
 		w.untilQuiet()
@@ -177,14 +179,14 @@ func (w *World) drain() {
 			break
 		}
 		if done == last && done == w.l.completions {
-			w.violate(fmt.Sprintf("%d messages do not come though receives wait for them", left))
+			w.violate(fmt.Sprintf("%d messages do not arrive although receives wait for them", left))
 		}
 		last = w.l.completions
 	}
 	w.untilQuiet()
 	for _, n := range w.nodes {
 		if n.stalled() && len(w.errs) == 0 {
-			w.violate(fmt.Sprintf("node %d is stalled, though it has nothing", n.id))
+			w.violate(fmt.Sprintf("node %d is stalled, although it has nothing pending", n.id))
 		}
 		for _, o := range n.posted {
 			o.cancelWanted = true
@@ -196,7 +198,7 @@ func (w *World) drain() {
 	}
 }
 
-// teardown closes everything and counts what is missing.
+// teardown closes everything and counts what was not released.
 func (w *World) teardown() {
 	for _, s := range w.sides {
 		s.conn.Drop(engine.ErrClosed)
@@ -205,7 +207,8 @@ func (w *World) teardown() {
 		n.rx.Release()
 		p := &n.pool
 		if p.OutChunks != 0 || p.OutTx != 0 || p.OutRx != 0 || p.OutUnexp != 0 || n.rx.UnexpectedBytes() != 0 {
-			w.violate(fmt.Sprintf("node %d lost %d chunks, %d sends, %d receives, %d messages, %d bytes", n.id, p.OutChunks, p.OutTx, p.OutRx, p.OutUnexp, n.rx.UnexpectedBytes()))
+			w.violate(fmt.Sprintf("node %d lost %d chunks, %d sends, %d receives, %d messages, %d bytes", n.id,
+				p.OutChunks, p.OutTx, p.OutRx, p.OutUnexp, n.rx.UnexpectedBytes()))
 		}
 	}
 }

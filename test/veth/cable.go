@@ -20,10 +20,11 @@ import (
 	"gofabric/test/need"
 )
 
-// End is the name of the interface at each end of a cable.
+// End is the name of the interface at each end of a veth pair.
 const End = "eth9"
 
-// prefix begins the names of all namespaces made here; the process id of their maker follows, and a number.
+// prefix is the prefix of the names of all namespaces that this package makes. The process id of the maker and a
+// number follow.
 const prefix = "gofabric-"
 
 // Host is a network namespace.
@@ -33,11 +34,11 @@ type Host struct {
 	V4, V6 netip.Addr // of End
 }
 
-// Options say what a cable is like. The zero value of each field but Net is a good choice.
+// Options are the properties of a veth pair. The zero value of each field except Net is a good choice.
 type Options struct {
 	Net    int // the addresses are 10.Net.0.1 and .2, and fdNet::1 and ::2 with the same digits; below 100
-	Queues int // of each end, in both directions. 0: what the system makes
-	MTU    int // bytes. 0: the system's
+	Queues int // of each end, in both directions; 0: the system's default
+	MTU    int // bytes; 0: the system's default
 }
 
 var (
@@ -45,7 +46,7 @@ var (
 	made      atomic.Int32
 )
 
-// NewHost makes a host that has nothing but lo.
+// NewHost makes a host that has only lo.
 func NewHost(t testing.TB) *Host {
 	t.Helper()
 	need.Root(t, "making network namespaces")
@@ -60,7 +61,7 @@ func NewHost(t testing.TB) *Host {
 	return h
 }
 
-// sweep deletes the namespaces of test processes that died without doing it themselves.
+// sweep deletes the namespaces of test processes that were killed.
 func sweep() {
 	out, _ := exec.Command("ip", "netns", "list").Output()
 	for line := range strings.Lines(string(out)) {
@@ -73,19 +74,20 @@ func sweep() {
 	}
 }
 
-// Pair makes two hosts with a cable between them.
+// Pair makes two hosts with a veth pair between them.
 func Pair(t testing.TB, o Options) (a, b *Host) {
 	t.Helper()
 	a, b = NewHost(t), NewHost(t)
 	lay(t, a, End, b, End, o)
 	for i, h := range []*Host{a, b} {
-		h.V4, h.V6 = netip.AddrFrom4([4]byte{10, byte(o.Net), 0, byte(i + 1)}), netip.MustParseAddr(fmt.Sprintf("fd%02d::%d", o.Net, i+1))
+		h.V4, h.V6 = netip.AddrFrom4([4]byte{10, byte(o.Net), 0, byte(i + 1)}),
+			netip.MustParseAddr(fmt.Sprintf("fd%02d::%d", o.Net, i+1))
 		h.address(o.MTU)
 	}
 	return a, b
 }
 
-// lay lays a cable between two interfaces that it makes, which are down.
+// lay makes a veth pair between two hosts. Both interfaces are down.
 func lay(t testing.TB, a *Host, nameA string, b *Host, nameB string, o Options) {
 	t.Helper()
 	var queues []string
@@ -99,23 +101,26 @@ func lay(t testing.TB, a *Host, nameA string, b *Host, nameB string, o Options) 
 	}
 }
 
-// address turns the host's end on and gives it its addresses. The MTU is the system's if it is 0.
+// address takes the host's end up and sets its addresses. The MTU is the system's default if it is 0.
 func (h *Host) address(mtu int) {
 	h.T.Helper()
 	if mtu > 0 {
 		h.IP("link", "set", End, "mtu", fmt.Sprint(mtu))
 	}
-	h.Batch("link set "+End+" up", fmt.Sprintf("addr add %v/24 dev %s", h.V4, End), fmt.Sprintf("addr add %v/64 dev %s nodad", h.V6, End))
+	h.Batch("link set "+End+" up", fmt.Sprintf("addr add %v/24 dev %s", h.V4, End),
+		fmt.Sprintf("addr add %v/64 dev %s nodad", h.V6, End))
 }
 
-// Recable removes the cable at h's end and lays another one with b, whose ends differ: extra arguments of ip-link(8) for each.
+// Recable removes the veth pair at h's end and makes another one with b. mine and theirs are extra arguments of
+// ip-link(8) for the two ends.
 func (h *Host) Recable(b *Host, mine, theirs []string) {
 	h.T.Helper()
 	h.IP("link", "del", End)
 	h.Lay(b, mine, theirs)
 }
 
-// Lay lays a cable with b, whose ends differ: extra arguments of ip-link(8) for each. Neither host has one.
+// Lay makes a veth pair with b. mine and theirs are extra arguments of ip-link(8) for the two ends. Neither host may
+// have a veth pair.
 func (h *Host) Lay(b *Host, mine, theirs []string) {
 	h.T.Helper()
 	args := append([]string{"link", "add", End}, mine...)
@@ -134,7 +139,8 @@ func (h *Host) IP(args ...string) string {
 	return string(out)
 }
 
-// Address gives an interface of the host addresses, which can be bound to at once: without nodad the kernel makes those of IPv6 usable some time later, even on lo.
+// Address adds addresses to an interface of the host. They can be bound at once: without nodad the kernel makes those
+// of IPv6 usable some time later, even on lo.
 func (h *Host) Address(dev string, prefixes ...string) {
 	h.T.Helper()
 	for _, p := range prefixes {
@@ -146,7 +152,8 @@ func (h *Host) Address(dev string, prefixes ...string) {
 	}
 }
 
-// Batch runs ip(8) in the host for several commands, one after the other: most of what it takes is to be started.
+// Batch runs several ip(8) commands in the host, one after the other, in one process. Starting a process takes most of
+// the time.
 func (h *Host) Batch(commands ...string) {
 	h.T.Helper()
 	cmd := exec.Command("ip", "-n", h.Name, "-batch", "-")
@@ -156,7 +163,7 @@ func (h *Host) Batch(commands ...string) {
 	}
 }
 
-// Command is a command that runs in the host.
+// Command returns a command that runs in the host.
 func (h *Host) Command(name string, args ...string) *exec.Cmd {
 	return exec.Command("ip", append([]string{"netns", "exec", h.Name, name}, args...)...)
 }
@@ -167,7 +174,7 @@ func (h *Host) Set(name, value string) {
 	h.Inside(func() error { return os.WriteFile("/proc/sys/"+name, []byte(value), 0) })
 }
 
-// setns takes the calling thread to the host.
+// setns moves the calling thread into the host.
 func (h *Host) setns() error {
 	f, err := os.Open("/run/netns/" + h.Name)
 	if err != nil {
@@ -177,8 +184,8 @@ func (h *Host) setns() error {
 	return unix.Setns(int(f.Fd()), unix.CLONE_NEWNET)
 }
 
-// Enter takes the calling thread to the host: sockets that it opens stay there. The goroutine keeps its thread for good, since one elsewhere must not serve
-// others.
+// Enter moves the calling thread into the host. Sockets that it opens stay there. The goroutine keeps its thread for
+// good, because a thread in another namespace must not run other goroutines.
 func (h *Host) Enter() {
 	h.T.Helper()
 	runtime.LockOSThread()
@@ -187,12 +194,12 @@ func (h *Host) Enter() {
 	}
 }
 
-// Inside calls f on a thread that is in the host: sockets that it opens stay there.
+// Inside calls f on a thread that is in the host. Sockets that it opens stay there.
 func (h *Host) Inside(f func() error) {
 	h.T.Helper()
 	done := make(chan error)
 	go func() {
-		runtime.LockOSThread() // and never unlock: the thread ends with the goroutine
+		runtime.LockOSThread() // never unlocked: the thread ends with the goroutine
 		err := h.setns()
 		if err == nil {
 			err = f()
@@ -204,7 +211,7 @@ func (h *Host) Inside(f func() error) {
 	}
 }
 
-// Interface is an interface of the host as it is now.
+// Interface returns the current state of an interface of the host.
 func (h *Host) Interface(name string) (ifc *net.Interface) {
 	h.T.Helper()
 	h.Inside(func() (err error) { ifc, err = net.InterfaceByName(name); return err })

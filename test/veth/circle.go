@@ -12,14 +12,15 @@ import (
 	"testing"
 )
 
-// OtherEnd is the interface beside End in a host that has both ends of a cable.
+// OtherEnd is the second interface of a host that has both ends of a veth pair.
 const OtherEnd = "eth8"
 
-// insideVar tells a test process that it runs in a host.
+// insideVar is set in a test process that runs in a host.
 const insideVar = "GOFABRIC_CABLE_HOST"
 
-// Circle makes a host with both ends of a cable: OtherEnd has 10.net.0.1, which is V4, End has 10.net.0.2. What a socket with the one address sends to the other
-// leaves by the cable and comes back by it, so that both sides of a test can be one process. All else is as ever.
+// Circle makes a host with both ends of a veth pair. OtherEnd has 10.net.0.1, which is V4, and End has 10.net.0.2.
+// Packets between the two addresses leave by the one interface and arrive by the other, so that one process can be
+// both sides of a test. All other traffic is unchanged.
 func Circle(t testing.TB, net int) *Host {
 	t.Helper()
 	h := NewHost(t)
@@ -29,15 +30,17 @@ func Circle(t testing.TB, net int) *Host {
 	var commands []string
 	for i, dev := range both {
 		addr[i] = fmt.Sprintf("10.%d.0.%d", net, i+1)
-		h.Set("net/ipv4/conf/"+dev+"/accept_local", "1") // packets from an address of the host itself
+		h.Set("net/ipv4/conf/"+dev+"/accept_local", "1") // packets from one of the host's own addresses
 		h.Set("net/ipv4/conf/"+dev+"/rp_filter", "0")
 		h.Set("net/ipv4/conf/"+dev+"/arp_ignore", "1")
-		commands = append(commands, fmt.Sprintf("link set %s up", dev), fmt.Sprintf("addr add %s/32 dev %s", addr[i], dev))
+		commands = append(commands, fmt.Sprintf("link set %s up", dev),
+			fmt.Sprintf("addr add %s/32 dev %s", addr[i], dev))
 	}
 	h.Set("net/ipv4/conf/all/rp_filter", "0")
-	h.Set("net/ipv4/icmp_ratelimit", "0") // which lo has not: refusals are to come as they do there
+	h.Set("net/ipv4/icmp_ratelimit", "0") // refusals must arrive as fast as on lo, which has no limit
 	h.V4 = netip.MustParseAddr(addr[0])
-	// The table of local addresses comes first for what has arrived, and last for what one end sends to the other.
+	// The table of local addresses comes first for packets that have arrived, and last for packets from one end to the
+	// other.
 	for i, dev := range both {
 		commands = append(commands, "rule add pref 1 iif "+dev+" lookup local",
 			fmt.Sprintf("rule add pref 2 from %s to %s lookup 100", addr[i], addr[1-i]),
@@ -50,10 +53,11 @@ func Circle(t testing.TB, net int) *Host {
 // Inside reports whether this process was started by Rerun.
 func Inside() bool { return os.Getenv(insideVar) != "" }
 
-// Rerun runs the test again, in a process all of whose threads are in the host, and takes over how it ends.
+// Rerun runs the test again, in a process whose threads are all in the host. The test gets the result of that process.
 func (h *Host) Rerun(t *testing.T) {
 	t.Helper()
-	cmd := h.Command("/proc/self/fd/3", "-test.run=^"+strings.ReplaceAll(t.Name(), "/", "$/^")+"$", "-test.v="+fmt.Sprint(testing.Verbose()),
+	cmd := h.Command("/proc/self/fd/3", "-test.run=^"+strings.ReplaceAll(t.Name(), "/", "$/^")+"$",
+		"-test.v="+fmt.Sprint(testing.Verbose()),
 		"-test.short="+fmt.Sprint(testing.Short()), "-test.timeout=8m")
 	self, err := os.Open("/proc/self/exe")
 	if err != nil {

@@ -1,10 +1,13 @@
-// Package veth makes network namespaces, and the cables (veth interfaces) between them, for tests of what goes past the kernel's stack, or of what happens when
-// a cable is cut.
+// Package veth makes network namespaces and veth pairs between them, for tests of links that bypass the kernel's
+// stack, and of links that go down.
 //
-//	a, b := cable.Pair(t, cable.Options{Net: 98})   // two hosts, 10.98.0.1 and 10.98.0.2, fd98::1 and fd98::2, at the ends of one cable
-//	h := cable.Circle(t, 96)                        // one host with both ends: what goes from 10.96.0.1 to 10.96.0.2 passes the cable, too
-//	h.Rerun(t)                                      // this test again, in a process all of whose threads are in the host
+//	// Two hosts, 10.98.0.1 and 10.98.0.2, fd98::1 and fd98::2, at the ends of one veth pair.
+//	a, b := veth.Pair(t, veth.Options{Net: 98})
+//	// One host with both ends. Packets from 10.96.0.1 to 10.96.0.2 pass the veth pair, too.
+//	h := veth.Circle(t, 96)
+//	// Run this test again, in a process whose threads are all in the host.
+//	h.Rerun(t)
 //
-// It needs root and ip(8). Tests without them are skipped, or fail if GOFABRIC_PEERS is "required". What is made goes with the test; what a test process leaves
-// that was killed goes when the next one begins.
+// It needs root and ip(8). Without them tests are skipped, or fail if GOFABRIC_PEERS is "required". The namespaces are
+// deleted with the test. Those of a killed test process are deleted when the next test begins.
 package veth

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// failing is a test that a wait fails.
+// failing is a test that records the failure of a wait.
 type failing struct {
 	testing.TB
 	said string
@@ -21,7 +21,7 @@ func (f *failing) Fatalf(format string, args ...any) {
 	runtime.Goexit()
 }
 
-// run runs a wait in a goroutine of its own and returns what it failed with and how long it took.
+// run runs a wait in a goroutine of its own. It returns the failure and how long the wait took.
 func run(t *testing.T, wait func(t testing.TB)) (said string, took time.Duration) {
 	t.Helper()
 	f := &failing{TB: t}
@@ -44,8 +44,8 @@ func TestUntil(t *testing.T) {
 			}
 			begin = time.Now()
 		}
-		said, took := run(t, func(t testing.TB) { Until(t, "the moon falls", func() bool { return false }) })
-		if said != "never: the moon falls (within 2m0s)" || took < Limit || took > Limit+pauseMax {
+		said, took := run(t, func(t testing.TB) { Until(t, "the event", func() bool { return false }) })
+		if said != "never: the event (within 2m0s)" || took < Limit || took > Limit+pauseMax {
 			t.Errorf("%q after %v", said, took)
 		}
 	})
@@ -55,13 +55,13 @@ func TestPolling(t *testing.T) {
 	n := 0
 	said, _ := run(t, func(t testing.TB) { Polling(t, "later", func() bool { n++; return n == 1000 }) })
 	if said != "" || n != 1000 {
-		t.Errorf("%q after %d looks", said, n)
+		t.Errorf("%q after %d calls", said, n)
 	}
-	synctest.Test(t, func(t *testing.T) { // where only is lets time pass
+	synctest.Test(t, func(t *testing.T) { // time passes only inside of is
 		said, took := run(t, func(t testing.TB) {
-			Polling(t, "the moon falls", func() bool { time.Sleep(time.Second); return false })
+			Polling(t, "the event", func() bool { time.Sleep(time.Second); return false })
 		})
-		if said != "never: the moon falls (within 2m0s)" || took < Limit || took > Limit+2*time.Second {
+		if said != "never: the event (within 2m0s)" || took < Limit || took > Limit+2*time.Second {
 			t.Errorf("%q after %v", said, took)
 		}
 	})
@@ -89,7 +89,7 @@ func TestContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		begin := time.Now()
 		if end, ok := Context(t).Deadline(); !ok || end.Sub(begin) != Limit || !End().Equal(end) {
-			t.Errorf("ends %v after now", end.Sub(begin))
+			t.Errorf("the context ends %v from now", end.Sub(begin))
 		}
 	})
 }

@@ -1,2 +1,3 @@
-// Package weight checks what a small program contains: ./hello, which sends a message over tcp, built as a module outside this one.
+// Package weight checks the size and contents of a small program: ./hello, which sends a message over tcp and is built
+// as a module outside of this one.
 package weight

@@ -10,22 +10,24 @@ import (
 	"strings"
 	"testing"
 
-	_ "gofabric/all" // so that go test's cache knows what the programs are built from
+	_ "gofabric/all" // go test's cache must know the sources of the programs
 )
 
-// What ./hello may weigh, bytes, on linux/amd64. docs/decisions/0031-a-program-has-what-it-imports.md says what it is made of.
+// Limits for the size of ./hello on linux/amd64, in bytes. docs/decisions/0031-a-program-has-what-it-imports.md lists
+// its parts.
 const (
 	strippedMax = 5_000_000 // without debug information: -ldflags="-s -w"
 	plainMax    = 7_000_000
 )
 
-// modules are all that hello may contain beside this one and the standard library.
+// modules are the modules that hello may contain, besides this one and the standard library.
 var modules = []string{"golang.org/x/sys"}
 
-// packages of the standard library are those that it must not contain.
-var packages = []string{"net/http", "encoding/json", "log/slog", "crypto/tls", "text/template", "os/exec", "os/user", "regexp"}
+// packages are the packages of the standard library that hello must not contain.
+var packages = []string{"net/http", "encoding/json", "log/slog", "crypto/tls",
+	"text/template", "os/exec", "os/user", "regexp"}
 
-// program writes a program into a module of its own, which uses this one as others do, and returns the folder.
+// program writes a program into a module of its own, which requires this one, and returns the folder.
 func program(t *testing.T, main string) string {
 	t.Helper()
 	root, err := filepath.Abs("../..")
@@ -60,7 +62,7 @@ func command(t *testing.T, dir, name string, args ...string) string {
 	return string(out)
 }
 
-// size builds the program in dir and returns how long the file is.
+// size builds the program in dir and returns the length of the file.
 func size(t *testing.T, dir string, args ...string) int64 {
 	t.Helper()
 	command(t, dir, "go", append([]string{"build", "-o", "hello"}, args...)...)
@@ -71,7 +73,8 @@ func size(t *testing.T, dir string, args ...string) int64 {
 	return i.Size()
 }
 
-// TestHello: a program that uses tcp alone works, and has no HTTP, no AF_XDP, nothing else that it does not use, and is small.
+// TestHello checks that a program that uses only tcp works, contains neither HTTP nor AF_XDP nor anything else that it
+// does not use, and is small.
 func TestHello(t *testing.T) {
 	main, err := os.ReadFile("hello/main.go")
 	if err != nil {
@@ -80,7 +83,7 @@ func TestHello(t *testing.T) {
 	dir := program(t, string(main))
 	plain := size(t, dir)
 	if got := command(t, dir, "./hello"); got != "hello, fabric\n" {
-		t.Errorf("it says %q", got)
+		t.Errorf("it prints %q", got)
 	}
 	for _, m := range regexp.MustCompile(`(?m)^\tdep\t(\S+)`).FindAllStringSubmatch(command(t, dir, "go", "version", "-m", "hello"), -1) {
 		if m[1] != "gofabric" && !slices.Contains(modules, m[1]) {
@@ -88,7 +91,8 @@ func TestHello(t *testing.T) {
 		}
 	}
 	for p := range strings.Lines(command(t, dir, "go", "list", "-deps", ".")) {
-		if p = strings.TrimSpace(p); slices.Contains(packages, p) || strings.HasPrefix(p, "gofabric/provider/udp") || strings.HasPrefix(p, "gofabric/util/") {
+		if p = strings.TrimSpace(p); slices.Contains(packages, p) || strings.HasPrefix(p, "gofabric/provider/udp") ||
+			strings.HasPrefix(p, "gofabric/util/") {
 			t.Errorf("it contains the package %s", p)
 		}
 	}
@@ -99,7 +103,7 @@ func TestHello(t *testing.T) {
 	}
 }
 
-// TestLacking: what a program does not import, errors name.
+// TestLacking checks that errors name what a program does not import.
 func TestLacking(t *testing.T) {
 	main, err := os.ReadFile("calls/main.go")
 	if err != nil {
@@ -120,7 +124,8 @@ func TestLacking(t *testing.T) {
 		all: {{"open udp;ofi_rxd", "", "<nil>"}, {"open", "verbs", "<nil>"}},
 	} {
 		dir := program(t, string(main))
-		if err := os.WriteFile(filepath.Join(dir, "imports.go"), []byte("package main\n\n"+imports+"\n"), 0o644); err != nil {
+		if err := os.WriteFile(filepath.Join(dir, "imports.go"),
+			[]byte("package main\n\n"+imports+"\n"), 0o644); err != nil {
 			t.Fatal(err)
 		}
 		size(t, dir)

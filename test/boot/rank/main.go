@@ -1,4 +1,5 @@
-// Command rank is a process of a job, for the tests: it joins, tells the others its address, exchanges messages with all of them, and says so.
+// Command rank is a process of a job, for the tests. It joins the job, publishes its address, exchanges messages with
+// all ranks, and prints a line when all went well.
 package main
 
 import (
@@ -19,11 +20,11 @@ import (
 
 var (
 	provider = flag.String("provider", "tcp", "the provider")
-	from     = flag.String("from", "", "the source of the job")
-	big      = flag.Int("big", 10_000, "bytes that each exchanges beside its address")
-	die      = flag.Int("die", -1, "the rank that is killed before the last fence")
-	quick    = flag.Bool("quick", false, "go to the last fence without messages")
-	limit    = flag.Duration("limit", 30*time.Second, "how long all may take")
+	from     = flag.String("from", "", "the job's launcher or directory")
+	big      = flag.Int("big", 10_000, "length of the value that each rank publishes beside its address, in bytes")
+	die      = flag.Int("die", -1, "the rank that kills itself before the last fence")
+	quick    = flag.Bool("quick", false, "go to the last fence without exchanging messages")
+	limit    = flag.Duration("limit", 30*time.Second, "time limit for the whole run")
 )
 
 func main() {
@@ -62,7 +63,7 @@ func run(ctx context.Context) error {
 			return err
 		}
 	}
-	if err := job.Fence(ctx); err != nil { // an endpoint that is closed early takes what was not received with it
+	if err := job.Fence(ctx); err != nil { // an endpoint that closes early discards what its peers have not received
 		return err
 	}
 	if err := job.Close(); err != nil {
@@ -72,7 +73,7 @@ func run(ctx context.Context) error {
 	return nil
 }
 
-// values exchanges values that are longer than launchers carry.
+// values exchanges values that are longer than a launcher's protocol carries.
 func values(ctx context.Context, job *boot.Job) error {
 	pattern := func(rank int) []byte {
 		return bytes.Repeat([]byte{byte(rank), 0, 0xff, ' ', ';', '=', '\n'}, *big/7+1)[:*big]
@@ -83,11 +84,12 @@ func values(ctx context.Context, job *boot.Job) error {
 	}
 	for i, v := range all {
 		if !bytes.Equal(v, pattern(i)) {
-			return fmt.Errorf("rank %d got %d bytes from rank %d, which are not what it sent", job.Rank(), len(v), i)
+			return fmt.Errorf("rank %d got %d bytes from rank %d, but they differ from those that it sent",
+				job.Rank(), len(v), i)
 		}
 	}
-	if _, err := job.Get(ctx, "nobody's"); !errors.Is(err, boot.ErrNoKey) {
-		return fmt.Errorf("a key that nobody has put: %v", err)
+	if _, err := job.Get(ctx, "missing"); !errors.Is(err, boot.ErrNoKey) {
+		return fmt.Errorf("reading a key that no rank has put: %v", err)
 	}
 	return nil
 }

@@ -1,5 +1,5 @@
 /*
- * A box or a courier on native libfabric: an RDM endpoint that receives what couriers send, or sends to a box.
+ * A box or a courier on native libfabric: an RDM endpoint that receives from couriers, or sends to a box.
  *
  *     native box     PROVIDER ADDRESS PORT JOURNAL EPOCH MOST
  *     native courier PROVIDER ADDRESS PORT JOURNAL EPOCH MOST LIFE TO-PORT COUNT
@@ -101,7 +101,8 @@ static void receive(uint8_t **buf, struct fi_context *ctx, int i)
 			rc = fi_recv(ep, buf[i], most, NULL, FI_ADDR_UNSPEC, ctx + i);
 		if (rc == -FI_EAGAIN)
 			fi_cq_read(cq, NULL, 0);
-	} while (rc == -FI_EAGAIN || rc == -FI_EOTHER); /* EOTHER: it has met a large message whose sender is gone (rxm_handle_rndv, prov/rxm/src/rxm_cq.c) */
+		/* FI_EOTHER: the sender of a large message is gone (rxm_handle_rndv, prov/rxm/src/rxm_cq.c) */
+	} while (rc == -FI_EAGAIN || rc == -FI_EOTHER);
 	must(rc, "receive");
 }
 
@@ -144,7 +145,7 @@ static void box(void)
 		}
 		memset(buf[i], 0xa5, most);
 		if (random() % 300 == 0)
-			usleep(random() % 1000000); /* it is late */
+			usleep(random() % 1000000); /* a late reader */
 		receive(buf, ctx, i);
 	}
 }
@@ -199,7 +200,8 @@ int main(int argc, char **argv)
 	hints->mode = FI_CONTEXT | FI_CONTEXT2;
 	hints->ep_attr->type = FI_EP_RDM;
 	hints->fabric_attr->prov_name = strdup(argv[2]);
-	must(fi_getinfo(FI_VERSION(1, 17), argv[3], strcmp(argv[4], "0") ? argv[4] : NULL, FI_SOURCE, hints, &info), "fi_getinfo");
+	must(fi_getinfo(FI_VERSION(1, 17), argv[3], strcmp(argv[4], "0") ? argv[4] : NULL, FI_SOURCE, hints, &info),
+		"fi_getinfo");
 	must(fi_fabric(info->fabric_attr, &fabric, NULL), "fi_fabric");
 	must(fi_domain(fabric, info, &domain, NULL), "fi_domain");
 	must(fi_cq_open(domain, &cqa, &cq, NULL), "fi_cq_open");

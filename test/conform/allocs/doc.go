@@ -1,2 +1,2 @@
-// Package allocs wants no allocation of any operation over any stack.
+// Package allocs checks that no operation allocates over any stack.
 package allocs

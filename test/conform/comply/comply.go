@@ -9,7 +9,8 @@ import (
 	"gofabric/util/hook"
 )
 
-// NotOffered is the error of a call for something that the Info says, or a missing call shows, the provider does not have.
+// NotOffered is the error of a call for a feature that the provider does not offer, as the Info or a missing call
+// shows.
 type NotOffered struct {
 	What string
 	Err  error
@@ -17,10 +18,10 @@ type NotOffered struct {
 
 func (e *NotOffered) Error() string { return e.What + ": " + e.Err.Error() }
 
-// Unwrap returns what the provider said.
+// Unwrap returns the provider's error.
 func (e *NotOffered) Unwrap() error { return e.Err }
 
-// missing turns the error of a call that the provider does not have into a NotOffered.
+// missing turns the error of a call that the provider does not implement into a NotOffered.
 func missing(call string, err error) error {
 	if errors.Is(err, core.ErrNoSys) {
 		return &NotOffered{call, err}
@@ -28,7 +29,7 @@ func missing(call string, err error) error {
 	return err
 }
 
-// Demands are what a stack demands of its applications, whatever these are.
+// Demands are what a stack requires of its applications.
 type Demands struct {
 	Mode   core.Mode
 	MRMode core.MRMode
@@ -41,13 +42,14 @@ type Hook struct {
 	Demands Demands
 }
 
-// modes and mrModes are all that anybody may demand.
+// modes and mrModes are all modes that a provider may require.
 var (
 	modes   = []core.Mode{core.ModeContext, core.ModeContext2, core.ModeMsgPrefix, core.ModeAsyncIOV}
-	mrModes = []core.MRMode{core.MRModeLocal, core.MRModeVirtAddr, core.MRModeAllocated, core.MRModeProvKey, core.MRModeEndpoint}
+	mrModes = []core.MRMode{core.MRModeLocal, core.MRModeVirtAddr, core.MRModeAllocated,
+		core.MRModeProvKey, core.MRModeEndpoint}
 )
 
-// Probe finds out what is demanded, by asking for hints with and without each mode, and returns the Info of the stack.
+// Probe finds the required modes by GetInfo with and without each mode, and returns the Info of the stack.
 func (h *Hook) Probe(hints *core.Info, get func(*core.Info) ([]*core.Info, error)) (*core.Info, error) {
 	caps := core.CapMsg | core.CapRMA
 	full := func() *core.Info {
@@ -87,7 +89,8 @@ func (h *Hook) Probe(hints *core.Info, get func(*core.Info) ([]*core.Info, error
 	return list[0], nil
 }
 
-// Hints are hints with all that is demanded offered, and receives for remote CQ data, of which the Info then says whether it takes any (FI_RX_CQ_DATA).
+// Hints returns hints that offer all required modes, and request receives with remote CQ data. The Info then says
+// whether such a receive takes a buffer (FI_RX_CQ_DATA).
 func (h *Hook) Hints(hints *core.Info) *core.Info {
 	if hints == nil {
 		return nil
@@ -100,10 +103,11 @@ func (h *Hook) Hints(hints *core.Info) *core.Info {
 	return want
 }
 
-// quiet are the modes that nobody above needs to know of.
+// quiet are the modes that applications need not know of.
 const quiet = core.MRModeLocal
 
-// Results hides from the results of GetInfo what this package does by itself, and says of what there is none why.
+// Results removes from the results of GetInfo the modes that this package handles. If there are no results, it adds
+// the reason.
 func (h *Hook) Results(hints *core.Info, list []*core.Info, refusals []core.Refusal, err error) ([]*core.Info, error) {
 	if errors.Is(err, core.ErrNoData) && len(refusals) > 0 {
 		return nil, &NotOffered{reason(hints, refusals), err}
@@ -129,7 +133,7 @@ func (h *Hook) Results(hints *core.Info, list []*core.Info, refusals []core.Refu
 	return list, err
 }
 
-// reason is why the stack that was asked for offers nothing.
+// reason returns why the requested stack offers nothing.
 func reason(hints *core.Info, refusals []core.Refusal) string {
 	for _, r := range refusals {
 		if r.Provider == hints.Fabric.ProvName && (r.EPType == hints.EP.Type || r.EPType == core.EPTypeUnspec) {
@@ -139,7 +143,7 @@ func reason(hints *core.Info, refusals []core.Refusal) string {
 	return refusals[0].Reason
 }
 
-// honest returns a copy of info with what Results has hidden.
+// honest returns a copy of info with the modes that Results has removed.
 func (h *Hook) honest(info *core.Info) *core.Info {
 	if info == nil {
 		return nil
@@ -177,7 +181,7 @@ func (h *Hook) OpenFabric(info *core.Info, below core.FabricDriver) (core.Fabric
 	return &fabric{hook.Fabric{FabricDriver: b}, l.hold(b), h}, nil
 }
 
-// beyond says what of a call is more than info offers, "" if nothing.
+// beyond returns which limit of info a call exceeds, "" if none.
 func (p *op) beyond(info *core.Info) string {
 	iov, _ := p.buffers()
 	n := 0
@@ -202,7 +206,8 @@ func (p *op) beyond(info *core.Info) string {
 		return fmt.Sprintf("remote CQ data %#x (cq_data_size %d)", p.Data, n)
 	}
 	f := info.EP.MemTagFormat
-	if top := uint64(1)<<bits.Len64(f) - 1; p.Call.Tagged() && f != 0 && (p.Tag > top || p.Ignore != ^uint64(0) && p.Ignore > top) {
+	if top := uint64(1)<<bits.Len64(f) - 1; p.Call.Tagged() && f != 0 &&
+		(p.Tag > top || p.Ignore != ^uint64(0) && p.Ignore > top) {
 		return fmt.Sprintf("a tag %#x, or ignored bits %#x (mem_tag_format %#x)", p.Tag, p.Ignore, f)
 	}
 	return ""

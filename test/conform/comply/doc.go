@@ -1,7 +1,9 @@
-// Package comply is an application that does whatever its Info demands (fi_getinfo(3), "MODE"; fi_mr(3)), so that a test which knows nothing of such demands
-// runs over hardware, or over what behaves like it: buffers are registered for the time of their operation, each operation has a context of its own, messages
-// have room for the provider's prefix. It stands above a stack as a hook does (core.Hook).
+// Package comply acts as an application that does everything that its Info requires (fi_getinfo(3), "MODE"; fi_mr(3)).
+// It registers buffers for the time of their operation, gives each operation a context of its own, and leaves room for
+// the provider's prefix in messages. So a test that knows nothing of such modes runs over hardware, or over a stack
+// that imitates it. The package stands above a stack as a hook (core.Hook).
 //
-// What goes beyond the limits of the Info, or is no call of the provider's, ends with a NotOffered error that names it. Each limit is the Info's own, so that
-// a refusal that no limit explains remains an error, and so does a call beyond a limit that nobody refuses.
+// A call that exceeds the limits of the Info, or that the provider does not implement, ends with a NotOffered error
+// that names the reason. Only the Info's own limits count. A refusal that no limit explains remains an error, and so
+// does a call beyond a limit that the stack accepts.
 package comply

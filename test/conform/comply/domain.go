@@ -15,9 +15,9 @@ type domain struct {
 
 	mu     sync.Mutex
 	seq    uint64
-	ops    map[core.OpContext]*op // under way, by the contexts that the stack knows
+	ops    map[core.OpContext]*op // pending operations, by the contexts that the stack gets
 	claims map[claim]core.OpContext
-	av     core.AVDriver // the newest, of the stack
+	av     core.AVDriver // the stack's latest one
 }
 
 func (d *domain) OpenEndpoint(info *core.Info, self *core.Endpoint) (core.EndpointDriver, error) {
@@ -37,7 +37,8 @@ func (d *domain) OpenEndpoint(info *core.Info, self *core.Endpoint) (core.Endpoi
 	return e, nil
 }
 
-// OpenScalable is for what demands nothing: no provider that does has scalable endpoints, so that there is nothing to do in their contexts.
+// OpenScalable passes through without changes. No provider that requires modes has scalable endpoints, so their
+// contexts need none.
 func (d *domain) OpenScalable(info *core.Info, self *core.ScalableEndpoint) (core.ScalableDriver, error) {
 	below, err := d.Domain.OpenScalable(d.h.honest(info), self)
 	return below, missing("fi_scalable_ep", err)

@@ -40,11 +40,12 @@ func (e *endpoint) Join(addr core.Addr, flags core.JoinFlags, ctx any, made func
 	return e.Endpoint.Join(addr, flags, ctx, e.group(made))
 }
 
-func (e *endpoint) JoinCollective(coll core.FIAddr, set core.AVSetDriver, flags core.JoinFlags, ctx any, made func(core.MCDriver) *core.MC) error {
+func (e *endpoint) JoinCollective(coll core.FIAddr, set core.AVSetDriver, flags core.JoinFlags, ctx any,
+	made func(core.MCDriver) *core.MC) error {
 	return e.Endpoint.JoinCollective(coll, set, flags, ctx, e.group(made))
 }
 
-// group is made for a group over the one below.
+// group wraps a group of the stack.
 func (e *endpoint) group(made func(core.MCDriver) *core.MC) func(core.MCDriver) *core.MC {
 	return func(below core.MCDriver) *core.MC { return made(&group{hook.MC{MCDriver: below}, e.hold(below)}) }
 }

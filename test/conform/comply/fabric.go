@@ -9,7 +9,7 @@ import (
 	"gofabric/util/hook"
 )
 
-// list is what is open of a fabric, and the fabric.
+// list is a fabric with its open objects.
 type list struct {
 	mu   sync.Mutex
 	open map[*held]bool
@@ -23,7 +23,7 @@ func (l *list) hold(below core.Object) *held {
 	return h
 }
 
-// held is an open object. It is part of all objects of the package.
+// held is an open object. All objects of the package embed it.
 type held struct {
 	*list
 	below core.Object
@@ -51,7 +51,7 @@ type fabric struct {
 	h *Hook
 }
 
-// Abandon closes everything that is open, in whatever order it can be closed, and the fabric: for tests that ended early.
+// Abandon closes everything that is open, in any order that works, and the fabric. Tests that ended early use it.
 func (f *fabric) Abandon() {
 	for before := 0; ; {
 		f.mu.Lock()
@@ -62,7 +62,7 @@ func (f *fabric) Abandon() {
 		}
 		before = len(open)
 		for _, h := range open {
-			_ = h.Close() // busy: in the next round
+			_ = h.Close() // busy: the next round closes it
 		}
 	}
 }
@@ -73,7 +73,8 @@ func (f *fabric) OpenDomain(info *core.Info) (core.DomainDriver, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &domain{Domain: hook.Domain{DomainDriver: below}, held: f.hold(below), h: f.h, info: i, ops: map[core.OpContext]*op{}, claims: map[claim]core.OpContext{}}, nil
+	return &domain{Domain: hook.Domain{DomainDriver: below}, held: f.hold(below), h: f.h, info: i,
+		ops: map[core.OpContext]*op{}, claims: map[claim]core.OpContext{}}, nil
 }
 
 func (f *fabric) OpenPassiveEndpoint(info *core.Info, self *core.PassiveEndpoint) (core.PassiveDriver, error) {

@@ -8,32 +8,32 @@ import (
 	"gofabric/core"
 )
 
-// op is an operation of the application's, as it is posted.
+// op is an operation as the application posts it.
 type op struct {
 	core.Op
-	ctx   core.OpContext // the application's
-	multi bool           // it takes many messages
+	ctx   core.OpContext // the application's context
+	multi bool           // it takes several messages
 	of    *held          // where it was posted
 
-	// What becomes of it.
+	// What this package adds.
 	regions []core.MRDriver
 	prefix  int
-	bounce  []byte   // with a prefix: what the provider receives into
-	user    [][]byte // and where it belongs
+	bounce  []byte   // with a prefix: the provider receives into it
+	user    [][]byte // and the message belongs here
 }
 
-// message says that p sends or receives a message.
+// message reports whether p sends or receives a message.
 func (p *op) message() bool { return p.Call.Op() <= core.OpTSend }
 
-// copied says that the provider is done with the buffers when the call returns. Those of a read it cannot be done with.
+// copied reports that the provider does not need the buffers after the call returns. A read needs them.
 func (p *op) copied() bool { return p.injects() && p.Call != core.CallReadMsg }
 
-// injects says that p is an inject call, or has the flag.
+// injects reports whether p is an inject call, or has the flag.
 func (p *op) injects() bool {
 	return p.Call.Inject() || p.Flags&core.OpInject != 0 && !p.Call.Receives()
 }
 
-// access is what the provider does with the buffers of p.
+// access returns the provider's access to the buffers of p.
 func (p *op) access() core.Access {
 	switch p.Call.Op() {
 	case core.OpRecv, core.OpTRecv:
@@ -46,7 +46,7 @@ func (p *op) access() core.Access {
 	return core.AccessWrite
 }
 
-// buffers are the buffers of p with their descriptors. An AtomicRead has no operands.
+// buffers returns the buffers of p with their descriptors. An AtomicRead has no operands.
 func (p *op) buffers() ([][]byte, []core.Desc) {
 	switch {
 	case p.Call.OneBuffer():
@@ -57,7 +57,7 @@ func (p *op) buffers() ([][]byte, []core.Desc) {
 	return p.IOV, p.Descs
 }
 
-// setBuffers replaces them. With ModeAsyncIOV the iov is the provider's until the end.
+// setBuffers replaces the buffers. With ModeAsyncIOV the iov belongs to the provider until the completion.
 func (p *op) setBuffers(iov [][]byte, descs []core.Desc) {
 	switch {
 	case iov == nil:
@@ -80,16 +80,16 @@ type claim struct {
 // ctxBase marks contexts of this package.
 const ctxBase core.OpContext = 0x0b11_9e00_0000_0000
 
-// poster is what endpoints and shared receive contexts have in common.
+// poster is the common part of endpoints and shared receive contexts.
 type poster struct {
 	d    *domain
 	info *core.Info
-	ep   core.EndpointDriver // of the stack; nil of a shared receive context
+	ep   core.EndpointDriver // the stack's; nil for a shared receive context
 	id   *held               // the same for an endpoint and its aliases
 	rx   core.OpFlags        // default flags of receives
 }
 
-// multi says whether a receive takes many messages.
+// multi reports whether a receive takes several messages.
 func (s *poster) multi(p *core.Op) bool {
 	switch {
 	case !p.Call.Receives():
@@ -102,7 +102,7 @@ func (s *poster) multi(p *core.Op) bool {
 	return s.rx&core.OpMultiRecv != 0 && (p.Call.OneBuffer() || len(p.IOV) == 1)
 }
 
-// post readies an operation and has do post it.
+// post prepares an operation and calls do to post it.
 func (s *poster) post(given core.Op, do func(core.Op) error) error {
 	p := &op{Op: given, ctx: given.Ctx, multi: s.multi(&given), of: s.id}
 	beyond := p.beyond(s.info)
@@ -112,7 +112,7 @@ func (s *poster) post(given core.Op, do func(core.Op) error) error {
 	}
 	switch {
 	case err == nil && beyond != "":
-		return fmt.Errorf("%s: nobody refuses %s", p.Call, beyond)
+		return fmt.Errorf("%s: the stack accepts %s", p.Call, beyond)
 	case err == nil:
 		return nil
 	}
@@ -123,7 +123,7 @@ func (s *poster) post(given core.Op, do func(core.Op) error) error {
 	return err
 }
 
-// ready does what the Info demands.
+// ready does what the Info requires.
 func (s *poster) ready(p *op) error {
 	s.lend(p)
 	iov, descs := p.buffers()
@@ -137,7 +137,8 @@ func (s *poster) ready(p *op) error {
 			iov    [][]byte
 			descs  *[]core.Desc
 			access core.Access
-		}{{iov, &descs, p.access()}, {p.Result, &p.ResultDescs, core.AccessRead}, {p.Compare, &p.CompareDescs, core.AccessWrite}} {
+		}{{iov, &descs, p.access()}, {p.Result, &p.ResultDescs, core.AccessRead},
+			{p.Compare, &p.CompareDescs, core.AccessWrite}} {
 			var err error
 			if *l.descs, err = s.register(p, l.iov, *l.descs, l.access); err != nil {
 				return err
@@ -158,7 +159,8 @@ func (s *poster) lend(p *op) {
 	defer d.mu.Unlock()
 	d.seq++
 	p.Ctx = ctxBase | core.OpContext(d.seq)
-	if c := (claim{s.id, p.ctx}); p.Flags&(core.OpClaim|core.OpDiscard) != 0 && p.Flags&core.OpPeek == 0 && d.claims[c] != 0 {
+	if c := (claim{s.id, p.ctx}); p.Flags&(core.OpClaim|core.OpDiscard) != 0 &&
+		p.Flags&core.OpPeek == 0 && d.claims[c] != 0 {
 		p.Ctx = d.claims[c]
 		delete(d.claims, c)
 	}
@@ -229,11 +231,11 @@ func (d *domain) end(p *op) {
 	}
 	d.mu.Unlock()
 	for _, r := range p.regions {
-		_ = r.Close() // busy with an operation that goes on after all: then it is closed with the endpoint
+		_ = r.Close() // an operation still uses it: it is closed with the endpoint
 	}
 }
 
-// forget ends all of an endpoint that is closed.
+// forget ends all operations of an endpoint that is closed.
 func (d *domain) forget(of *held) {
 	d.mu.Lock()
 	var list []*op
@@ -253,7 +255,7 @@ func (d *domain) forget(of *held) {
 	}
 }
 
-// find returns the operation of a context of the stack's, nil if it is none of this package's.
+// find returns the operation with a context of the stack, nil if this package did not post it.
 func (d *domain) find(below core.OpContext) *op {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -14,7 +14,7 @@ type queue struct {
 	d *domain
 }
 
-// entry makes e what the application expects.
+// entry changes e to what the application expects.
 func (q *queue) entry(e *core.CQEntry, failed bool) {
 	p := q.d.find(e.Ctx)
 	if p == nil {
@@ -41,7 +41,7 @@ func (q *queue) entry(e *core.CQEntry, failed bool) {
 	}
 }
 
-// entries makes the entries of a read what the application expects. name is the read with sources.
+// entries changes the entries of a read to what the application expects. name is the call of reads with sources.
 func (q *queue) entries(name string, list []core.CQEntry, src []core.FIAddr, n int, err error) (int, error) {
 	for i := range max(n, 0) {
 		q.entry(&list[i], false)

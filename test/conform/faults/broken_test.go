@@ -1,6 +1,6 @@
 package faults
 
-// Connections that break, are refused, and stand still: what depends on them ends with errors, and the next works.
+// Connections that break, are refused, or stop. Operations on them end with errors, and the next ones succeed.
 
 import (
 	"fmt"
@@ -21,7 +21,8 @@ func TestBroken(t *testing.T) {
 	} {
 		t.Run(st.Name, func(t *testing.T) {
 			conform.NoLeaks(t)
-			vars := map[string]string{"FI_FAULT_SEED": fmt.Sprint(*seed), "FI_FAULT_RESET": "50000", "FI_FAULT_CUT": "20%"}
+			vars := map[string]string{"FI_FAULT_SEED": fmt.Sprint(*seed),
+				"FI_FAULT_RESET": "50000", "FI_FAULT_CUT": "20%"}
 			if st.EPType == core.EPTypeRDM {
 				vars["FI_FAULT_REFUSE"] = "10%"
 			}
@@ -30,18 +31,20 @@ func TestBroken(t *testing.T) {
 	}
 }
 
-// send sends to the other side, so that an error says that it may not have come.
+// send sends a message to the other side. With OpDeliveryComplete an error means that it may not have arrived.
 func send(s *conform.Side, b []byte, ctx core.OpContext) error {
 	return s.EP.SendMsg(&core.MsgArgs{IOV: [][]byte{b}, Addr: s.Peer, Ctx: ctx}, core.OpDeliveryComplete)
 }
 
-// over is a stack with faults, under which a message of size bytes goes from A to B and one byte back.
-func over(t *testing.T, provider string, typ core.EPType, size int, vars ...string) (p *conform.Pair, round func() (time.Duration, *core.CQErrEntry)) {
+// over opens a pair over a stack with faults. Each round sends a message of size bytes from A to B and one byte back.
+func over(t *testing.T, provider string, typ core.EPType, size int, vars ...string) (p *conform.Pair,
+	round func() (time.Duration, *core.CQErrEntry)) {
 	m := map[string]string{"FI_FAULT_SEED": fmt.Sprint(*seed)}
 	for i := 0; i < len(vars); i += 2 {
 		m[vars[i]] = vars[i+1]
 	}
-	p = conform.Open(t, conform.Over(t, conform.Stack{Name: provider, Provider: provider, EPType: typ, Inserts: true}, m))
+	p = conform.Open(t, conform.Over(t,
+		conform.Stack{Name: provider, Provider: provider, EPType: typ, Inserts: true}, m))
 	a, b := p.A, p.B
 	there, back := make([]byte, size), make([]byte, 1)
 	ctx := core.OpContext(0)
@@ -75,17 +78,18 @@ func over(t *testing.T, provider string, typ core.EPType, size int, vars ...stri
 	}
 }
 
-// lost counts packets that a side's faults have lost.
+// lost returns how many packets a side's faults have lost.
 func lost(p *conform.Pair) uint64 {
 	sum, _ := fault.ConnectionsOf(p.A.Domain.Driver())
 	return sum.Packets.Lost
 }
 
-// TestTimes: delay and line show, lost packets come late, and counts say what happened.
+// TestTimes checks that delay and rate have an effect, that lost packets arrive late, and that counters show what
+// happened.
 func TestTimes(t *testing.T) {
 	for name, tt := range map[string]struct {
 		size  int
-		least time.Duration // of a round
+		least time.Duration // for a round
 		vars  []string
 	}{
 		"plain": {100, 0, nil},
@@ -106,7 +110,7 @@ func TestTimes(t *testing.T) {
 						t.Fatalf("%v %s", err.Err, err.Detail)
 					}
 					if took < tt.least {
-						t.Errorf("%s: a round takes %v, want %v at least", st.provider, took, tt.least)
+						t.Errorf("%s: a round takes %v, want at least %v", st.provider, took, tt.least)
 					}
 				}
 				sum, ok := fault.ConnectionsOf(p.A.Domain.Driver())
@@ -118,7 +122,8 @@ func TestTimes(t *testing.T) {
 	}
 }
 
-// TestPartition: a short one is a pause, one that is longer than peers are patient ends the connection.
+// TestPartition checks that a short partition is a pause, and that one longer than the peer time-out ends the
+// connection.
 func TestPartition(t *testing.T) {
 	for _, st := range []struct {
 		provider string
@@ -127,13 +132,15 @@ func TestPartition(t *testing.T) {
 		t.Run(fmt.Sprint(st.provider, st.t), func(t *testing.T) {
 			t.Parallel()
 			began := time.Now()
-			_, round := over(t, st.provider, st.t, 100000, "FI_FAULT_PARTITION", "500ms-900ms,1200ms-", "FI_TCP_PEER_TIMEOUT", "500", "FI_TCP_CONNECT_TIMEOUT", "1000",
+			_, round := over(t, st.provider, st.t, 100000, "FI_FAULT_PARTITION", "500ms-900ms,1200ms-",
+				"FI_TCP_PEER_TIMEOUT", "500", "FI_TCP_CONNECT_TIMEOUT", "1000",
 				"FI_OFI_RXM_CONNECT_TIMEOUT", "1000")
 			longest := time.Duration(0)
 			for {
 				took, err := round()
 				if err != nil {
-					if at := time.Since(began); err.Err != core.ErrTimedOut && err.Err != core.ErrNotConn && err.Err != core.ErrCanceled || at < 1600*time.Millisecond {
+					if at := time.Since(began); err.Err != core.ErrTimedOut && err.Err != core.ErrNotConn &&
+						err.Err != core.ErrCanceled || at < 1600*time.Millisecond {
 						t.Errorf("after %v: %v %s", at, err.Err, err.Detail)
 					}
 					break
@@ -141,13 +148,14 @@ func TestPartition(t *testing.T) {
 				longest = max(longest, took)
 			}
 			if longest < 200*time.Millisecond {
-				t.Errorf("the longest round took %v, though nothing passed for 400 ms", longest)
+				t.Errorf("the longest round took %v, although nothing passed for 400 ms", longest)
 			}
 		})
 	}
 }
 
-// TestCloseInFlight: an end that closes while what its peer sends is still on the way takes nothing more, and does not wait for it either.
+// TestCloseInFlight closes an end while messages of its peer are on the way. It accepts none of them, and does not
+// wait for them.
 func TestCloseInFlight(t *testing.T) {
 	for _, provider := range []string{"tcp;fault", "tcp;fault;ofi_rxm"} {
 		t.Run(provider, func(t *testing.T) {
@@ -161,7 +169,7 @@ func TestCloseInFlight(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			p.A.Pump() // what has come is noted, and waits for its time
+			p.A.Pump() // what has arrived is queued until its delivery time
 			began := time.Now()
 			p.A.CloseEP()
 			if took := time.Since(began); took > conform.Deadline {

@@ -20,23 +20,25 @@ type section struct {
 
 // row is a call, flag, value or option.
 type row struct {
-	label string // as the page has it
+	label string // as printed on the page
 	key   record.Key
-	text  string // of api.txt
-	why   string // it need not work on every stack; "" if it must
-	note  string // what to know of it where it works
+	text  string // as in api.txt
+	why   string // why it may not work on every stack; "" if it must
+	note  string // a remark where it works
 }
 
-// isDefault reports whether the row is a value that means the stack's choice, or what it does anyway: it cannot be taken away.
+// isDefault reports whether the row is a value that means the stack's choice, or what the stack does anyway. It cannot
+// be taken away.
 func (r *row) isDefault() bool {
 	switch r.key.Of {
-	case "threading", "data_progress", "control_progress", "resource_mgmt", "av_type", "tclass", "mem_tag_format", "cq_format", "wait_obj", "cntr_events":
+	case "threading", "data_progress", "control_progress", "resource_mgmt", "av_type", "tclass", "mem_tag_format",
+		"cq_format", "wait_obj", "cntr_events":
 		return r.key.Valued && r.key.Bit == 0
 	}
 	return false
 }
 
-// api reads the list of what there is.
+// api reads the list of libfabric's interface.
 func api() ([]section, error) {
 	var all []section
 	for i, line := range strings.Split(apiText, "\n") {
@@ -82,7 +84,7 @@ func parseRow(line string) (*row, error) {
 //go:embed accepted.txt
 var acceptedText string
 
-// readAccepted returns the rows, as in api.txt, that stacks accept and of which no test can tell more.
+// readAccepted returns the rows, as in api.txt, that stacks accept but whose effect no test shows.
 func readAccepted() (map[string]bool, error) {
 	rows := map[string]bool{}
 	for _, line := range strings.Split(acceptedText, "\n") {
@@ -97,12 +99,13 @@ func readAccepted() (map[string]bool, error) {
 	return rows, nil
 }
 
-// label is how the page names a value.
+// label returns the page's name of a value.
 func label(of, name string) string {
 	switch of {
 	case "mode", "mr_mode":
 		return name + " declared"
-	case "caps", "threading", "resource_mgmt", "av_type", "msg_order", "tclass", "mem_tag_format", "option", "datatype", "atomic_op", "op_type",
+	case "caps", "threading", "resource_mgmt", "av_type", "msg_order", "tclass", "mem_tag_format", "option",
+		"datatype", "atomic_op", "op_type",
 		"cq_format", "wait_obj", "cntr_events":
 		return name
 	case "completion":

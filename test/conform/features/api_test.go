@@ -10,7 +10,7 @@ import (
 	"gofabric/test/need"
 )
 
-// Calls in the headers that are not of the interface: of a retired kind, or helpers for implementers.
+// Calls in the headers that do not belong to the interface: retired ones, and helpers for implementers.
 var notListed = []string{"fi_bind"}
 
 // TestComplete checks that every call in the headers of an installed libfabric has a row.
@@ -43,7 +43,7 @@ func TestComplete(t *testing.T) {
 		}
 		for _, m := range call.FindAllStringSubmatch(string(text), -1) {
 			if !have[m[1]] && !slices.Contains(notListed, m[1]) {
-				t.Errorf("%s has %s, and the page has not", filepath.Base(h), m[1])
+				t.Errorf("%s has %s, but the page does not", filepath.Base(h), m[1])
 			}
 		}
 	}

@@ -25,7 +25,7 @@ func TestFeatures(t *testing.T) {
 	}
 	cols := show(t)
 	if t.Failed() || !everything() {
-		t.Log("not all of the suite has passed: nothing to compare the page with")
+		t.Log("a part of the suite did not run or failed: the page cannot be compared")
 		return
 	}
 	sections, err := api()
@@ -53,16 +53,23 @@ type stack struct {
 
 func stacks() []stack {
 	return []stack{
-		{"tcp MSG", false, conform.Stack{Name: "tcp msg", Provider: "tcp", EPType: core.EPTypeMsg, Caps: conform.MsgCaps}, nil},
-		{"tcp RDM", true, conform.Stack{Name: "tcp rdm", Provider: "tcp", EPType: core.EPTypeRDM, Caps: conform.RDMCaps}, nil},
-		{"tcp;ofi_rxm", true, conform.Stack{Name: "tcp-ofi_rxm", Provider: "tcp;ofi_rxm", EPType: core.EPTypeRDM, Caps: conform.RDMCaps}, nil},
-		{"udp;ofi_rxd", true, conform.Stack{Name: "udp-ofi_rxd", Provider: "udp;ofi_rxd", EPType: core.EPTypeRDM, Caps: conform.RXDCaps},
-			map[string]string{"FI_OFI_RXD_HANDSHAKE_TIMEOUT": "3000", "FI_OFI_RXD_PEER_TIMEOUT": "3000", "FI_OFI_RXD_LINGER": "5000"}},
-		{"udp DGRAM", false, conform.Stack{Name: "udp dgram", Provider: "udp", EPType: core.EPTypeDgram, Caps: core.CapMsg}, nil},
+		{"tcp MSG", false, conform.Stack{Name: "tcp msg", Provider: "tcp",
+			EPType: core.EPTypeMsg, Caps: conform.MsgCaps}, nil},
+		{"tcp RDM", true, conform.Stack{Name: "tcp rdm", Provider: "tcp",
+			EPType: core.EPTypeRDM, Caps: conform.RDMCaps}, nil},
+		{"tcp;ofi_rxm", true, conform.Stack{Name: "tcp-ofi_rxm", Provider: "tcp;ofi_rxm",
+			EPType: core.EPTypeRDM, Caps: conform.RDMCaps}, nil},
+		{"udp;ofi_rxd", true, conform.Stack{Name: "udp-ofi_rxd", Provider: "udp;ofi_rxd",
+			EPType: core.EPTypeRDM, Caps: conform.RXDCaps},
+			map[string]string{"FI_OFI_RXD_HANDSHAKE_TIMEOUT": "3000",
+				"FI_OFI_RXD_PEER_TIMEOUT": "3000", "FI_OFI_RXD_LINGER": "5000"}},
+		{"udp DGRAM", false, conform.Stack{Name: "udp dgram", Provider: "udp",
+			EPType: core.EPTypeDgram, Caps: core.CapMsg}, nil},
 	}
 }
 
-// variants returns the stacks of a column: connected endpoints receive through shared contexts, too, and what that shows is written down in the same place.
+// variants returns the stacks of a column. Connected endpoints also receive through shared contexts, and both count
+// for the same column.
 func (s *stack) variants() []conform.Stack {
 	if s.of.EPType != core.EPTypeMsg {
 		return []conform.Stack{s.of}
@@ -72,7 +79,7 @@ func (s *stack) variants() []conform.Stack {
 	return []conform.Stack{s.of, srx}
 }
 
-// run runs the suite, and has rec note what it shows.
+// run runs the suite. rec records what it shows.
 func (s *stack) run(t *testing.T, rec *record.Recorder) {
 	all := s.variants()
 	for i := range all {
@@ -86,7 +93,7 @@ func (s *stack) run(t *testing.T, rec *record.Recorder) {
 	})
 }
 
-// show runs the suite over all stacks, and returns what it shows.
+// show runs the suite over all stacks and returns what it shows.
 func show(t *testing.T) (cols []*column) {
 	t.Run("stacks", func(t *testing.T) {
 		for _, s := range stacks() {
@@ -98,13 +105,14 @@ func show(t *testing.T) (cols []*column) {
 	return cols
 }
 
-// everything reports whether no part of the suite was left out by -run or -skip.
+// everything reports whether -run and -skip have left out no part of the suite.
 func everything() bool {
 	run, skip := flag.Lookup("test.run").Value.String(), flag.Lookup("test.skip").Value.String()
 	return skip == "" && !strings.Contains(run, "/")
 }
 
-// compare writes the page, or compares it with the committed one, but for the last column: themes may see more of a thing one day than the other.
+// compare writes the page, or compares it with the committed one, except for the last column: the themes that show a
+// feature can differ between runs.
 func compare(t *testing.T, text string) {
 	t.Helper()
 	root := filepath.Join("..", "..", "..")
@@ -126,15 +134,16 @@ func compare(t *testing.T, text string) {
 			continue
 		}
 		if differ++; differ <= 10 {
-			t.Errorf("%s:%d says\n\t%s\nthe suite shows\n\t%s", committed, i+1, a, b)
+			t.Errorf("%s:%d says\n\t%s\nbut the suite shows\n\t%s", committed, i+1, a, b)
 		}
 	}
 	if differ > 0 {
-		t.Errorf("%d lines of %s are not what the suite shows; write it anew with -features %s", differ, committed, committed)
+		t.Errorf("%d lines of %s differ from what the suite shows; write the page again with -features %s", differ,
+			committed, committed)
 	}
 }
 
-// claim is a line without the column of themes.
+// claim returns a line without the column of themes.
 func claim(lines []string, i int) string {
 	if i >= len(lines) {
 		return ""

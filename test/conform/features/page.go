@@ -16,7 +16,8 @@ type column struct {
 	results  map[record.Key]*record.Outcome
 }
 
-// cell is what the page says of a row on a stack: "yes", "accepted", the error that calls return, or a dash where no test has anything to say.
+// cell returns the entry of a row for a stack: "yes", "accepted", the error that calls return, or a dash if no test
+// shows anything.
 func (c *column) cell(r *row, accepted bool) string {
 	o := c.results[r.key]
 	switch {
@@ -27,7 +28,8 @@ func (c *column) cell(r *row, accepted bool) string {
 	case o == nil || len(o.Refused) == 0:
 		return "–"
 	}
-	for _, e := range []core.Errno{core.ErrNoSys, core.ErrOpNotSupp, core.ErrNoProtoOpt, core.ErrNoData, core.ErrInval, core.ErrBadFlags} {
+	for _, e := range []core.Errno{core.ErrNoSys, core.ErrOpNotSupp, core.ErrNoProtoOpt, core.ErrNoData,
+		core.ErrInval, core.ErrBadFlags} {
 		if slices.Contains(o.Refused, e) {
 			return e.Name()
 		}
@@ -58,7 +60,7 @@ definition. No other row may be refused there. tcp MSG covers endpoints with a r
 shared ones. Peers are gofabric's; docs/wire describes what works with native peers.
 `
 
-// page renders the page, and lists the cells that should not be as they are.
+// page renders the page. It also lists the cells that need an explanation and have none.
 func page(sections []section, cols []*column, accepted map[string]bool) (text string, holes []string) {
 	var b strings.Builder
 	fmt.Fprintf(&b, head, "go test ./test/conform/features -features docs/features.md", "`test/conform`")
@@ -103,7 +105,7 @@ func page(sections []section, cols []*column, accepted map[string]bool) (text st
 	return b.String(), holes
 }
 
-// note adds a note unless it is there.
+// note adds a note unless it is there already.
 func note(notes []string, n string) []string {
 	if slices.Contains(notes, n) {
 		return notes
@@ -120,7 +122,7 @@ func union(a, b []string) []string {
 	return a
 }
 
-// some is the first themes of a list.
+// some returns the first themes of a list.
 func some(themes []string) string {
 	if len(themes) > 3 {
 		return strings.Join(themes[:3], ", ") + ", ..."

@@ -20,29 +20,32 @@ import (
 	"gofabric/test/need"
 )
 
-// A row says "yes" if a test fails once its feature is taken away (record.Recorder.Without), and "accepted" if none does. Which rows those are takes an hour to
-// find out, a run of some themes for each row; so accepted.txt lists them, and TestWithout checks a sample of the list, or all rows.
+// A row says "yes" if a test fails without its feature (record.Recorder.Without), and "accepted" if none does. It
+// takes an hour to find that out, because some themes must run again for each row. So accepted.txt lists the accepted
+// rows, and TestWithout checks a sample of the list, or all rows.
 //
 //	go test ./test/conform/features -run 'TestWithout$' -sample 20          # rows chosen by -seed
 //	GOFABRIC_MANY=1 go test -timeout 3h ./test/conform/features -run 'TestWithout$' -accepted test/conform/features/accepted.txt
 
 var (
-	sample   = flag.Int("sample", 0, "rows whose features TestWithout takes away; 0: all with GOFABRIC_MANY, else none")
-	seed     = flag.Uint64("seed", 1, "chooses the rows of the sample")
-	accepted = flag.String("accepted", "", "write the rows that no test notices to this file, a path from the root of the module")
+	sample = flag.Int("sample", 0,
+		"number of rows whose features TestWithout takes away; 0: all with GOFABRIC_MANY, otherwise none")
+	seed     = flag.Uint64("seed", 1, "seed that selects the rows of the sample")
+	accepted = flag.String("accepted", "",
+		"write the rows whose features no test misses to this file, a path from the root of the module")
 
-	child     = flag.String("without", "", "internal: the feature that the suite is run without, as a row of api.txt")
-	childOver = flag.String("over", "", "internal: the stack that it is run over")
-	themes    = flag.String("themes", "", "internal: the themes that are run")
+	child     = flag.String("without", "", "internal: run the suite without this feature, a row of api.txt")
+	childOver = flag.String("over", "", "internal: run the suite over this stack")
+	themes    = flag.String("themes", "", "internal: run these themes")
 )
 
-// childLimit is how long the suite may take without a feature: tests that wait for what does not come have failed.
+// childLimit is the time limit of the suite without a feature. A test that waits longer has failed.
 const childLimit = 90 * time.Second
 
-// TestChild runs themes without a feature. It is TestWithout's.
+// TestChild runs themes without a feature. TestWithout starts it.
 func TestChild(t *testing.T) {
 	if *child == "" {
-		t.Skip("run by TestWithout")
+		t.Skip("runs only as a child of TestWithout")
 	}
 	r, err := parseRow(*child)
 	if err != nil {
@@ -62,11 +65,11 @@ func TestChild(t *testing.T) {
 	}
 }
 
-// TestWithout takes away features, one at a time, and looks whether a test notices.
+// TestWithout takes away features, one at a time, and checks whether a test fails.
 func TestWithout(t *testing.T) {
 	n := *sample
 	if n == 0 && !need.Many() {
-		t.Skip("it runs the suite again for each row; -sample N, or GOFABRIC_MANY=1 for all")
+		t.Skip("it runs the suite again for each row: -sample N, or GOFABRIC_MANY=1 for all")
 	}
 	cols := show(t)
 	if t.Failed() {
@@ -85,14 +88,14 @@ func TestWithout(t *testing.T) {
 	for _, r := range rows {
 		switch no := slices.Contains(unnoticed, r.text); {
 		case no && !known[r.text]:
-			t.Errorf("%s: no test fails without it, and the page says yes", r.text)
+			t.Errorf("%s: no test fails without it, but the page says yes", r.text)
 		case !no && known[r.text]:
-			t.Errorf("%s: a test fails without it; take it out of accepted.txt", r.text)
+			t.Errorf("%s: a test fails without it: remove it from accepted.txt", r.text)
 		}
 	}
 }
 
-// takeable returns the rows whose features can be taken away: not those of values that are the default.
+// takeable returns the rows whose features can be taken away. Default values cannot.
 func takeable(t *testing.T) (rows []*row) {
 	sections, err := api()
 	if err != nil {
@@ -108,7 +111,7 @@ func takeable(t *testing.T) (rows []*row) {
 	return rows
 }
 
-// choose returns n rows by a seed: every so many-th, from a place that the seed says.
+// choose returns n rows at equal distances. The seed determines the first.
 func choose(rows []*row, n int, seed uint64) (some []*row) {
 	step := len(rows) / n
 	for i := range n {
@@ -117,7 +120,7 @@ func choose(rows []*row, n int, seed uint64) (some []*row) {
 	return some
 }
 
-// unnoticedOf returns the rows without which all tests pass that have shown them.
+// unnoticedOf returns the rows without whose features all tests pass that have shown them.
 func unnoticedOf(t *testing.T, rows []*row, cols []*column) (unnoticed []string) {
 	var mu sync.Mutex
 	var wg sync.WaitGroup
@@ -150,7 +153,7 @@ func unnoticedOf(t *testing.T, rows []*row, cols []*column) (unnoticed []string)
 	return unnoticed
 }
 
-// preferred puts the stack first that has most.
+// preferred moves the stack with the most features to the front.
 func preferred(cols []*column) []*column {
 	return append([]*column{cols[1], cols[0]}, cols[2:]...)
 }
@@ -159,7 +162,8 @@ func preferred(cols []*column) []*column {
 func suiteFails(row, column string, shown []string) bool {
 	for _, theme := range shown {
 		ctx, cancel := context.WithTimeout(context.Background(), childLimit)
-		c := exec.CommandContext(ctx, os.Args[0], "-test.run=^TestChild$", "-test.failfast", "-without", row, "-over", column, "-themes", theme)
+		c := exec.CommandContext(ctx, os.Args[0], "-test.run=^TestChild$", "-test.failfast", "-without", row,
+			"-over", column, "-themes", theme)
 		err := c.Run()
 		cancel()
 		if err != nil {
@@ -169,7 +173,7 @@ func suiteFails(row, column string, shown []string) bool {
 	return false
 }
 
-// acceptedRows reads the list of rows that no test notices.
+// acceptedRows reads the list of rows whose features no test misses.
 func acceptedRows(t *testing.T) map[string]bool {
 	rows, err := readAccepted()
 	if err != nil {
@@ -197,7 +201,7 @@ func writeAccepted(t *testing.T, rows []string) {
 	}
 }
 
-// TestChoose checks that a sample has as many rows as it should, and that seeds differ.
+// TestChoose checks the size of samples, and that seeds select different rows.
 func TestChoose(t *testing.T) {
 	var rows []*row
 	for i := range 100 {

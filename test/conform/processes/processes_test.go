@@ -1,4 +1,5 @@
-// Package processes runs the core of the conformance suite between two processes, with manual and with automatic progress, and each threading level.
+// Package processes runs the core of the conformance suite between two processes, with manual and with automatic
+// progress, and with each threading model.
 package processes
 
 import (
@@ -14,10 +15,10 @@ import (
 
 func TestMain(m *testing.M) { conform.Main(m) }
 
-// levels are the threading levels that all stacks have (fi_domain(3)).
+// levels are the threading models that all stacks have (fi_domain(3)).
 var levels = []core.Threading{core.ThreadSafe, core.ThreadCompletion, core.ThreadDomain}
 
-// models are all by the end of a stack's name.
+// models returns all models by the suffix of a stack's name.
 func models() map[string]conform.Model {
 	all := map[string]conform.Model{}
 	for _, th := range levels {
@@ -27,10 +28,11 @@ func models() map[string]conform.Model {
 	return all
 }
 
-// turn counts the stacks, so that each begins with another level.
+// turn counts the stacks, so that each begins with another model.
 var turn int
 
-// chosen are the models of a plain run for the next stack: each level once, progress in turn. Over all stacks each pair of stack, progress and level is there.
+// chosen returns the models of a plain run for the next stack: each threading model once, with the progress models in
+// turn. Over all stacks, every combination of progress and threading occurs.
 func chosen() []string {
 	turn++
 	var names []string
@@ -40,7 +42,8 @@ func chosen() []string {
 	return names
 }
 
-// between runs the suite over st between two processes; in the child it is the child's side. GOFABRIC_MANY asks for all models.
+// between runs the suite over st between two processes. In the child it is the child's side. With GOFABRIC_MANY it
+// runs all models.
 func between(t *testing.T, st conform.Stack, vars map[string]string) {
 	base, few := st.Name, chosen()
 	for name, m := range models() {
@@ -66,7 +69,8 @@ func TestTCPMsg(t *testing.T) {
 }
 
 func TestTCPMsgSRX(t *testing.T) {
-	between(t, conform.Stack{Name: "tcp-msg-srx", Provider: "tcp", EPType: core.EPTypeMsg, SharedRx: true, Caps: conform.RDMCaps}, nil)
+	between(t, conform.Stack{Name: "tcp-msg-srx", Provider: "tcp", EPType: core.EPTypeMsg,
+		SharedRx: true, Caps: conform.RDMCaps}, nil)
 }
 
 func TestTCPRDM(t *testing.T) {
@@ -74,42 +78,52 @@ func TestTCPRDM(t *testing.T) {
 }
 
 func TestRXM(t *testing.T) {
-	between(t, conform.Stack{Name: "tcp-rxm", Provider: "tcp;ofi_rxm", EPType: core.EPTypeRDM, Caps: conform.RDMCaps}, nil)
+	between(t, conform.Stack{Name: "tcp-rxm", Provider: "tcp;ofi_rxm", EPType: core.EPTypeRDM, Caps: conform.RDMCaps},
+		nil)
 }
 
 func TestRXD(t *testing.T) {
-	between(t, conform.Stack{Name: "udp-rxd", Provider: "udp;ofi_rxd", EPType: core.EPTypeRDM, Caps: conform.RXDCaps}, nil)
+	between(t, conform.Stack{Name: "udp-rxd", Provider: "udp;ofi_rxd", EPType: core.EPTypeRDM, Caps: conform.RXDCaps},
+		nil)
 }
 
-// TestRXMNative and TestRXDNative have both ends take each other for native peers.
+// TestRXMNative and TestRXDNative have both ends use native's packets.
 func TestRXMNative(t *testing.T) {
-	between(t, conform.Stack{Name: "tcp-rxm-native", Provider: "tcp;ofi_rxm", EPType: core.EPTypeRDM, Caps: conform.RDMCaps, Foreign: true},
+	between(t, conform.Stack{Name: "tcp-rxm-native", Provider: "tcp;ofi_rxm", EPType: core.EPTypeRDM,
+		Caps: conform.RDMCaps, Foreign: true},
 		map[string]string{"FI_OFI_RXM_EXTENSIONS": "0"})
 }
 
 func TestRXDNative(t *testing.T) {
-	between(t, conform.Stack{Name: "udp-rxd-native", Provider: "udp;ofi_rxd", EPType: core.EPTypeRDM, Caps: conform.RXDCaps, NoEmptyReads: true, Foreign: true},
+	between(t, conform.Stack{Name: "udp-rxd-native", Provider: "udp;ofi_rxd", EPType: core.EPTypeRDM,
+		Caps: conform.RXDCaps, NoEmptyReads: true, Foreign: true},
 		map[string]string{"FI_OFI_RXD_EXTENSIONS": "0"})
 }
 
-// The same over networks that lose, delay, double and damage; here a seed is the same at both ends.
+// The same over networks that lose, delay, repeat and corrupt. Both ends have the same seed.
 func TestTCPMsgFaults(t *testing.T) {
-	between(t, conform.Stack{Name: "tcp-fault-msg", Provider: "tcp;fault", EPType: core.EPTypeMsg, Caps: conform.MsgCaps}, uneven)
+	between(t, conform.Stack{Name: "tcp-fault-msg", Provider: "tcp;fault",
+		EPType: core.EPTypeMsg, Caps: conform.MsgCaps}, uneven)
 }
 
 func TestTCPRDMFaults(t *testing.T) {
-	between(t, conform.Stack{Name: "tcp-fault-rdm", Provider: "tcp;fault", EPType: core.EPTypeRDM, Caps: conform.RDMCaps}, uneven)
+	between(t, conform.Stack{Name: "tcp-fault-rdm", Provider: "tcp;fault",
+		EPType: core.EPTypeRDM, Caps: conform.RDMCaps}, uneven)
 }
 
 func TestRXMFaults(t *testing.T) {
-	between(t, conform.Stack{Name: "tcp-fault-rxm", Provider: "tcp;fault;ofi_rxm", EPType: core.EPTypeRDM, Caps: conform.RDMCaps}, uneven)
+	between(t, conform.Stack{Name: "tcp-fault-rxm", Provider: "tcp;fault;ofi_rxm",
+		EPType: core.EPTypeRDM, Caps: conform.RDMCaps}, uneven)
 }
 
 func TestRXDFaults(t *testing.T) {
-	between(t, conform.Stack{Name: "udp-fault-rxd", Provider: "udp;fault;ofi_rxd", EPType: core.EPTypeRDM, Caps: conform.RXDCaps},
-		map[string]string{"FI_FAULT_SEED": "7", "FI_FAULT_LOSS": "2%", "FI_FAULT_REORDER": "2%", "FI_FAULT_DUP": "2%", "FI_FAULT_CORRUPT": "2%"})
+	between(t, conform.Stack{Name: "udp-fault-rxd", Provider: "udp;fault;ofi_rxd",
+		EPType: core.EPTypeRDM, Caps: conform.RXDCaps},
+		map[string]string{"FI_FAULT_SEED": "7", "FI_FAULT_LOSS": "2%", "FI_FAULT_REORDER": "2%",
+			"FI_FAULT_DUP": "2%", "FI_FAULT_CORRUPT": "2%"})
 }
 
-// uneven has connections slow now and then, and sends and receives end anywhere.
-var uneven = map[string]string{"FI_FAULT_SEED": "7", "FI_FAULT_LOSS": "0.05%", "FI_FAULT_REORDER": "0.5%", "FI_FAULT_CORRUPT": "0.05%", "FI_FAULT_DUP": "1%",
+// uneven delays connections at times, and splits sends and receives at random bytes.
+var uneven = map[string]string{"FI_FAULT_SEED": "7", "FI_FAULT_LOSS": "0.05%", "FI_FAULT_REORDER": "0.5%",
+	"FI_FAULT_CORRUPT": "0.05%", "FI_FAULT_DUP": "1%",
 	"FI_FAULT_CUT": "20%", "FI_FAULT_JITTER": "100us"}

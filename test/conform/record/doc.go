@@ -1,3 +1,4 @@
-// Package record notes which calls, flags and options a test really made of a stack, and how they ended: a hook above the stack that changes nothing.
-// docs/features.md is made of its notes, so that the page says what tests have shown and nothing else.
+// Package record records which calls, flags and options tests use on a stack, and with which results. It is a hook
+// above the stack that changes nothing. docs/features.md is generated from its records, so the page contains only what
+// tests have shown.
 package record

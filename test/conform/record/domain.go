@@ -48,7 +48,8 @@ func (d *domain) OpenSTX(attr *core.TxAttr) (core.STXDriver, error) {
 
 func (d *domain) OpenCQ(attr core.CQAttr, set core.WaitDriver) (core.CQDriver, error) {
 	return openWith(d.r, "fi_cq_open", attr.Flags, func(flags core.CQFlags) (core.CQDriver, error) {
-		attr.Flags, attr.Format, attr.WaitObj = flags, chosen(d.r, "cq_format", attr.Format), chosen(d.r, "wait_obj", attr.WaitObj)
+		attr.Flags, attr.Format, attr.WaitObj = flags, chosen(d.r, "cq_format", attr.Format),
+			chosen(d.r, "wait_obj", attr.WaitObj)
 		below, err := d.Domain.OpenCQ(attr, set)
 		d.r.value("cq_format", uint64(attr.Format), err)
 		d.r.value("wait_obj", uint64(attr.WaitObj), err)
@@ -60,7 +61,8 @@ func (d *domain) OpenCQ(attr core.CQAttr, set core.WaitDriver) (core.CQDriver, e
 
 func (d *domain) OpenCounter(attr core.CntrAttr, set core.WaitDriver) (core.CounterDriver, error) {
 	return openWith(d.r, "fi_cntr_open", attr.Flags, func(flags core.CntrFlags) (core.CounterDriver, error) {
-		attr.Flags, attr.Events, attr.WaitObj = flags, chosen(d.r, "cntr_events", attr.Events), chosen(d.r, "wait_obj", attr.WaitObj)
+		attr.Flags, attr.Events, attr.WaitObj = flags, chosen(d.r, "cntr_events", attr.Events),
+			chosen(d.r, "wait_obj", attr.WaitObj)
 		below, err := d.Domain.OpenCounter(attr, set)
 		d.r.value("cntr_events", uint64(attr.Events), err)
 		d.r.value("wait_obj", uint64(attr.WaitObj), err)
@@ -91,7 +93,7 @@ func (d *domain) OpenPoll(attr core.PollAttr) (core.PollDriver, error) {
 	})
 }
 
-// RegMR is one call for fi_mr_reg, fi_mr_regv and fi_mr_regattr, which differ in how their arguments are written down.
+// RegMR stands for fi_mr_reg, fi_mr_regv and fi_mr_regattr, which differ only in the form of their arguments.
 func (d *domain) RegMR(attr *core.MRAttr, av core.AVDriver) (core.MRDriver, error) {
 	single := attr != nil && len(attr.IOV) == 1
 	if d.r.Lacks("fi_mr_regv") || d.r.Lacks("fi_mr_reg") && single {
@@ -119,14 +121,16 @@ func (d *domain) RegMR(attr *core.MRAttr, av core.AVDriver) (core.MRDriver, erro
 }
 
 func (d *domain) QueryAtomic(dt core.Datatype, op core.AtomicOp, flags core.AtomicFlags) (core.AtomicAttr, error) {
-	return getWith(d.r, "fi_query_atomic", flags, func(flags core.AtomicFlags) (core.AtomicAttr, error) { return d.Domain.QueryAtomic(dt, op, flags) })
+	return getWith(d.r, "fi_query_atomic", flags,
+		func(flags core.AtomicFlags) (core.AtomicAttr, error) { return d.Domain.QueryAtomic(dt, op, flags) })
 }
 
 func (d *domain) QueryCollective(op core.CollectiveOp, attr *core.CollectiveAttr, flags uint64) error {
-	return with(d.r, "fi_query_collective", flags, func(flags uint64) error { return d.Domain.QueryCollective(op, attr, flags) })
+	return with(d.r, "fi_query_collective", flags,
+		func(flags uint64) error { return d.Domain.QueryCollective(op, attr, flags) })
 }
 
-// QueueWork is FI_QUEUE_WORK.
+// QueueWork is the command FI_QUEUE_WORK.
 func (d *domain) QueueWork(w core.Work) error {
 	what := core.OpCntrSet
 	switch {

@@ -7,13 +7,14 @@ import (
 	"gofabric/util/hook"
 )
 
-// endpoint is an active endpoint, one of the contexts of a scalable one, or an alias. libfabric has no such call as CloseWrite, so it is not noted.
+// endpoint is an active endpoint, one of the contexts of a scalable one, or an alias. CloseWrite is not recorded,
+// because libfabric has no such call.
 type endpoint struct {
 	hook.Endpoint
 	object
 }
 
-// endpoint is the endpoint over below.
+// endpoint returns an endpoint above another.
 func (o object) endpoint(below core.EndpointDriver) core.EndpointDriver {
 	return &endpoint{hook.Endpoint{EndpointDriver: below}, o.over(below)}
 }
@@ -39,7 +40,8 @@ func (e *endpoint) Cancel(ctx core.OpContext) error {
 }
 
 func (e *endpoint) Alias(dir core.BindFlags, flags core.OpFlags) (core.EndpointDriver, error) {
-	return openWith(e.r, "fi_ep_alias", flags, func(flags core.OpFlags) (core.EndpointDriver, error) { return e.Endpoint.Alias(dir, flags) }, e.endpoint)
+	return openWith(e.r, "fi_ep_alias", flags,
+		func(flags core.OpFlags) (core.EndpointDriver, error) { return e.Endpoint.Alias(dir, flags) }, e.endpoint)
 }
 
 func (e *endpoint) GetOpt(opt core.EPOpt) (int, error) { return e.r.getOpt(opt, e.Endpoint.GetOpt) }
@@ -53,7 +55,8 @@ func (e *endpoint) OpFlags(dir core.BindFlags) (core.OpFlags, error) {
 }
 
 func (e *endpoint) SetOpFlags(dir core.BindFlags, flags core.OpFlags) error {
-	return with(e.r, "FI_SETOPSFLAG", flags, func(flags core.OpFlags) error { return e.Endpoint.SetOpFlags(dir, flags) })
+	return with(e.r, "FI_SETOPSFLAG", flags,
+		func(flags core.OpFlags) error { return e.Endpoint.SetOpFlags(dir, flags) })
 }
 
 func (e *endpoint) SizeLeft(dir core.BindFlags) (int, error) {
@@ -84,7 +87,7 @@ func (e *endpoint) Shutdown() error { return e.r.do("fi_shutdown", e.Endpoint.Sh
 
 func (e *endpoint) Post(op core.Op) error { return e.r.post(op, e.Endpoint.Post) }
 
-// post starts a transfer, and notes it. The plain, the v and the msg variant of an atomic operation are one call here.
+// post posts a transfer and records it. The plain, v and msg variants of an atomic operation count as one call here.
 func (r *Recorder) post(op core.Op, post func(core.Op) error) error {
 	name, atomic := op.Call.String(), op.Call.Op() >= core.OpAtomic
 	if base, ok := strings.CutSuffix(name, "atomicmsg"); ok && op.Flags == 0 {
@@ -105,7 +108,7 @@ func (r *Recorder) post(op core.Op, post func(core.Op) error) error {
 	return noteFlags(r, name, flags, err)
 }
 
-// counts are the calls that ask how many operands there may be.
+// counts are the calls that return the number of operands.
 var counts = [...]string{
 	core.OpAtomic:        "fi_atomicvalid",
 	core.OpFetchAtomic:   "fi_fetch_atomicvalid",
@@ -116,7 +119,7 @@ func (e *endpoint) AtomicCount(what core.OpType, dt core.Datatype, op core.Atomi
 	return get(e.r, counts[what], func() (int, error) { return e.Endpoint.AtomicCount(what, dt, op) })
 }
 
-// collectives are the calls. fi_barrier is a fi_barrier2 without flags.
+// collectives are the calls of collective operations. fi_barrier counts as fi_barrier2 without flags.
 var collectives = [...]string{
 	core.CollBarrier:       "fi_barrier2",
 	core.CollBroadcast:     "fi_broadcast",
@@ -140,14 +143,15 @@ func (e *endpoint) Collective(op core.CollOp) error {
 	})
 }
 
-func (e *endpoint) JoinCollective(coll core.FIAddr, set core.AVSetDriver, flags core.JoinFlags, ctx any, made func(core.MCDriver) *core.MC) error {
+func (e *endpoint) JoinCollective(coll core.FIAddr, set core.AVSetDriver, flags core.JoinFlags, ctx any,
+	made func(core.MCDriver) *core.MC) error {
 	if e.r.Lacks("fi_join_collective") {
 		return core.ErrNoSys
 	}
 	return e.r.call("fi_join_collective", e.Endpoint.JoinCollective(coll, set, flags, ctx, e.group(made)))
 }
 
-// Join is fi_join(3), where the endpoint below has it.
+// Join is fi_join(3), if the endpoint below has it.
 func (e *endpoint) Join(addr core.Addr, flags core.JoinFlags, ctx any, made func(core.MCDriver) *core.MC) error {
 	if e.r.Lacks("fi_join") {
 		return core.ErrNoSys
@@ -155,7 +159,7 @@ func (e *endpoint) Join(addr core.Addr, flags core.JoinFlags, ctx any, made func
 	return noteFlags(e.r, "fi_join", flags, e.Endpoint.Join(addr, Mask(e.r, "fi_join", flags), ctx, e.group(made)))
 }
 
-// group is made for a group over the one below.
+// group wraps a group of the endpoint below.
 func (e *endpoint) group(made func(core.MCDriver) *core.MC) func(core.MCDriver) *core.MC {
 	return func(below core.MCDriver) *core.MC { return made(&group{hook.MC{MCDriver: below}, e.over(below)}) }
 }
@@ -174,7 +178,7 @@ type scalable struct {
 	contexts core.ScalableDriver
 }
 
-// Bind is fi_scalable_ep_bind of address vectors.
+// Bind is fi_scalable_ep_bind for address vectors.
 func (s *scalable) Bind(obj any, flags core.BindFlags) error {
 	if _, ok := obj.(core.AVDriver); ok {
 		return s.r.do("fi_scalable_ep_bind", func() error { return s.Endpoint.Bind(obj, flags) })

@@ -42,13 +42,13 @@ func (h *Hook) OpenFabric(info *core.Info, below core.FabricDriver) (core.Fabric
 	return &fabric{hook.Fabric{FabricDriver: below}, object{h.R, below}}, nil
 }
 
-// object is what all objects of the package have in common.
+// object is the common part of all objects of the package.
 type object struct {
 	r     *Recorder
 	below core.Object
 }
 
-// over is the object over below.
+// over returns the object above below.
 func (o object) over(below core.Object) object { return object{o.r, below} }
 
 // Close closes the object below.

@@ -2,7 +2,7 @@ package record
 
 import "gofabric/core"
 
-// Asked notes a call of GetInfo: results keep their hints in mind until something is opened with them.
+// Asked records a call of GetInfo. It keeps the hints of each result until something is opened with that.
 func (r *Recorder) Asked(flags core.InfoFlags, hints *core.Info, list []*core.Info, err error) {
 	noteFlags(r, "fi_getinfo", flags, err)
 	if hints == nil {
@@ -19,7 +19,7 @@ func (r *Recorder) Asked(flags core.InfoFlags, hints *core.Info, list []*core.In
 	}
 }
 
-// opened notes an endpoint that was opened with info: what was asked for was granted.
+// opened records that an endpoint was opened with info: the hints were granted.
 func (r *Recorder) opened(info *core.Info) {
 	r.mu.Lock()
 	hints := r.asked[info]
@@ -34,7 +34,7 @@ func (r *Recorder) opened(info *core.Info) {
 	}
 }
 
-// wishes notes what hints ask for. A refusal says something only about what was asked for alone.
+// wishes records what hints request. A refusal counts only if the hints request one thing.
 func (r *Recorder) wishes(h *core.Info, err error) {
 	r.bits("caps", uint64(h.Caps), err)
 	r.bits("mode", uint64(h.Mode), err)
@@ -61,7 +61,7 @@ func (r *Recorder) wishes(h *core.Info, err error) {
 	}
 }
 
-// class notes a traffic class.
+// class records a traffic class.
 func (r *Recorder) class(c core.TrafficClass, err error) {
 	if c&core.TCDSCP != 0 {
 		c = core.TCDSCP

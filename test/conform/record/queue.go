@@ -7,14 +7,15 @@ import (
 	"gofabric/util/hook"
 )
 
-// queue is a completion queue. Its entries tell which flags completions really bring.
+// queue is a completion queue. Its entries show which flags completions have.
 type queue struct {
 	hook.CQ
 	object
 }
 
-// read notes what a read returned: with sources it is the call from, else plain.
-func (q *queue) read(plain, from string, entries []core.CQEntry, src []core.FIAddr, read func() (int, error)) (int, error) {
+// read records the result of a read. from is the name of the call with sources, plain of the one without.
+func (q *queue) read(plain, from string, entries []core.CQEntry, src []core.FIAddr,
+	read func() (int, error)) (int, error) {
 	name := plain
 	if src != nil {
 		name = from
@@ -36,7 +37,8 @@ func (q *queue) Read(entries []core.CQEntry, src []core.FIAddr) (int, error) {
 }
 
 func (q *queue) SRead(ctx context.Context, entries []core.CQEntry, src []core.FIAddr) (int, error) {
-	return q.read("fi_cq_sread", "fi_cq_sreadfrom", entries, src, func() (int, error) { return q.CQ.SRead(ctx, entries, src) })
+	return q.read("fi_cq_sread", "fi_cq_sreadfrom", entries, src,
+		func() (int, error) { return q.CQ.SRead(ctx, entries, src) })
 }
 
 func (q *queue) ReadErr(e *core.CQErrEntry) error {

@@ -8,34 +8,35 @@ import (
 	"gofabric/core"
 )
 
-// Key names a feature: a call, such as "fi_sendmsg"; or, if Valued, the flag or value Bit of a call or of a kind of values, such as "fi_sendmsg" or "caps".
+// Key names a feature: a call, such as "fi_sendmsg". If Valued is set, it is the flag or value Bit of a call or of a
+// kind of values, such as "fi_sendmsg" or "caps".
 type Key struct {
 	Of     string
 	Bit    uint64
 	Valued bool
 }
 
-// Outcome is what became of a feature on one stack.
+// Outcome is the result of a feature on one stack.
 type Outcome struct {
-	Themes  []string     // in which it worked, in the order of the suite
-	Refused []core.Errno // what it was refused with, in themes that passed
-	Checked bool         // a test said so by itself (Worked), after a check of its own
+	Themes  []string     // themes in which it worked, in the order of the suite
+	Refused []core.Errno // errors with which it was refused, in themes that passed
+	Checked bool         // a test has reported it with Worked, after a check of its own
 }
 
 // Works reports whether a test has shown that the feature works.
 func (o *Outcome) Works() bool { return o != nil && len(o.Themes) > 0 }
 
-// Recorder collects what the tests of one stack show. What a theme shows counts when the theme has passed.
+// Recorder records what the tests of one stack show. The results of a theme count if the theme passes.
 type Recorder struct {
 	mu    sync.Mutex
 	now   map[Key]*seen
-	asked map[*core.Info]*core.Info // hints of results
+	asked map[*core.Info]*core.Info // the hints of results
 	done  map[Key]*Outcome
 
-	without []Key // what is taken away (without.go)
+	without []Key // features that are taken away (without.go)
 }
 
-// seen is what the theme under way has seen of a feature.
+// seen is what the current theme has shown of a feature.
 type seen struct {
 	worked  bool
 	checked bool
@@ -47,7 +48,7 @@ func New() *Recorder {
 	return &Recorder{now: map[Key]*seen{}, asked: map[*core.Info]*core.Info{}, done: map[Key]*Outcome{}}
 }
 
-// End closes a theme: what was noted since the one before counts if passed is true.
+// End ends a theme. What was recorded since the previous one counts if passed is true.
 func (r *Recorder) End(theme string, passed bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -74,10 +75,10 @@ func (r *Recorder) End(theme string, passed bool) {
 	clear(r.asked)
 }
 
-// Results returns what closed themes have shown.
+// Results returns what the ended themes have shown.
 func (r *Recorder) Results() map[Key]*Outcome { return r.done }
 
-// Worked notes a feature that a test has shown to work, where no call says so by itself.
+// Worked records a feature that a test has checked, where no call shows that it works.
 func (r *Recorder) Worked(name string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -85,10 +86,10 @@ func (r *Recorder) Worked(name string) {
 	r.now[Key{Of: name}].checked = true
 }
 
-// Refused notes that a test has seen a feature refused with err.
+// Refused records that a feature was refused with err.
 func (r *Recorder) Refused(name string, err error) { r.note(Key{Of: name}, err) }
 
-// note notes how a use of k ended.
+// note records the result of a use of k.
 func (r *Recorder) note(k Key, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -111,7 +112,7 @@ func (r *Recorder) noteLocked(k Key, err error) {
 	}
 }
 
-// call notes a call that ended with err, and returns err.
+// call records a call that ended with err, and returns err.
 func (r *Recorder) call(name string, err error) error {
 	r.note(Key{Of: name}, err)
 	return err
@@ -129,7 +130,7 @@ func noteFlags[F Flags](r *Recorder, name string, flags F, err error) error {
 	return err
 }
 
-// bits notes each bit of v as a feature of of.
+// bits records each bit of v as a feature of of.
 func (r *Recorder) bits(of string, v uint64, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -142,5 +143,5 @@ func (r *Recorder) bitsLocked(of string, v uint64, err error) {
 	}
 }
 
-// value notes a value of a kind: an enumerator.
+// value records a value of a kind: an enumerator.
 func (r *Recorder) value(of string, v uint64, err error) { r.note(Key{of, v, true}, err) }

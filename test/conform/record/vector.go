@@ -16,7 +16,8 @@ func (v *vector) BindEQ(eq core.EQDriver, flags core.BindFlags) error {
 }
 
 func (v *vector) Insert(addrs []core.Addr, fi []core.FIAddr, flags core.InsertFlags, context ...any) (int, error) {
-	return getWith(v.r, "fi_av_insert", flags, func(flags core.InsertFlags) (int, error) { return v.AV.Insert(addrs, fi, flags, context...) })
+	return getWith(v.r, "fi_av_insert", flags,
+		func(flags core.InsertFlags) (int, error) { return v.AV.Insert(addrs, fi, flags, context...) })
 }
 
 func (v *vector) InsertSvc(node, service string, flags core.InsertFlags, context ...any) (core.FIAddr, error) {
@@ -25,7 +26,8 @@ func (v *vector) InsertSvc(node, service string, flags core.InsertFlags, context
 	})
 }
 
-func (v *vector) InsertSym(node string, nodecnt int, service string, svccnt int, fi []core.FIAddr, flags core.InsertFlags, context ...any) (int, error) {
+func (v *vector) InsertSym(node string, nodecnt int, service string, svccnt int, fi []core.FIAddr,
+	flags core.InsertFlags, context ...any) (int, error) {
 	return getWith(v.r, "fi_av_insertsym", flags, func(flags core.InsertFlags) (int, error) {
 		return v.AV.InsertSym(node, nodecnt, service, svccnt, fi, flags, context...)
 	})
@@ -40,7 +42,8 @@ func (v *vector) Lookup(fi core.FIAddr) (core.Addr, error) {
 }
 
 func (v *vector) SetUserID(fi, id core.FIAddr, flags core.InsertFlags) error {
-	return with(v.r, "fi_av_set_user_id", flags, func(flags core.InsertFlags) error { return v.AV.SetUserID(fi, id, flags) })
+	return with(v.r, "fi_av_set_user_id", flags,
+		func(flags core.InsertFlags) error { return v.AV.SetUserID(fi, id, flags) })
 }
 
 func (v *vector) InsertAuthKey(key []byte, flags core.InsertFlags) (core.FIAddr, error) {

@@ -6,14 +6,16 @@ import (
 	"gofabric/core"
 )
 
-// A Recorder can take a feature away instead of noting what tests show of it: the stack then behaves as one that accepts the feature and ignores it. A call does
-// nothing and says that it succeeded, a flag does not reach the stack, a value is the default. Tests that show the feature must fail of that; if none does, they
-// show only that the stack accepts it.
+// A Recorder can take a feature away instead of recording it. The stack then behaves as if it accepted the feature and
+// ignored it: a call does nothing and returns success, a flag does not reach the stack, a value is the default. Tests
+// that show the feature must fail. If none does, they show only that the stack accepts it.
 
-// Without makes r take k away, and with a capability the calls and flags that it stands for.
+// Without makes r take k away. If k is a capability, it also takes away the calls and flags that the capability stands
+// for.
 func (r *Recorder) Without(k Key) { r.without = append([]Key{k}, means(k)...) }
 
-// means returns what a capability stands for: providers need not look at capabilities that the application did not ask for.
+// means returns what a capability stands for. Providers need not check capabilities that the application did not
+// request.
 func means(k Key) (keys []Key) {
 	if k.Of != "caps" {
 		return nil
@@ -29,7 +31,8 @@ func means(k Key) (keys []Key) {
 	case core.CapRecv:
 		calls("fi_recv", "fi_recvv", "fi_recvmsg")
 	case core.CapRMA:
-		calls("fi_read", "fi_readv", "fi_readmsg", "fi_write", "fi_writev", "fi_writemsg", "fi_writedata", "fi_inject_write", "fi_inject_writedata")
+		calls("fi_read", "fi_readv", "fi_readmsg", "fi_write", "fi_writev", "fi_writemsg", "fi_writedata",
+			"fi_inject_write", "fi_inject_writedata")
 	case core.CapRead, core.CapRemoteRead:
 		calls("fi_read", "fi_readv", "fi_readmsg")
 	case core.CapWrite, core.CapRemoteWrite:
@@ -37,7 +40,8 @@ func means(k Key) (keys []Key) {
 	case core.CapMulticast:
 		calls("fi_join")
 	case core.CapRMAEvent:
-		keys = append(keys, Key{"fi_ep_bind_counter", uint64(core.BindRemoteWrite), true}, Key{"fi_mr_regattr", uint64(core.MRRMAEvent), true})
+		keys = append(keys, Key{"fi_ep_bind_counter", uint64(core.BindRemoteWrite), true},
+			Key{"fi_mr_regattr", uint64(core.MRRMAEvent), true})
 	case core.CapRMAPMem:
 		keys = append(keys, Key{"fi_mr_regattr", uint64(core.MRRMAPMem), true})
 	}
@@ -70,7 +74,7 @@ func (r *Recorder) hides(of string, v uint64) bool {
 	return slices.Contains(r.without, Key{of, v, true})
 }
 
-// do makes a call, and notes how it ended.
+// do makes a call and records its result.
 func (r *Recorder) do(name string, call func() error) error {
 	if r.Lacks(name) {
 		return nil
@@ -78,7 +82,7 @@ func (r *Recorder) do(name string, call func() error) error {
 	return r.call(name, call())
 }
 
-// with is do, for a call with flags.
+// with is do for a call with flags.
 func with[F Flags](r *Recorder, name string, flags F, call func(F) error) error {
 	if r.Lacks(name) {
 		return nil
@@ -86,7 +90,7 @@ func with[F Flags](r *Recorder, name string, flags F, call func(F) error) error 
 	return noteFlags(r, name, flags, call(Mask(r, name, flags)))
 }
 
-// get is do, for a call with a result.
+// get is do for a call that returns a value.
 func get[T any](r *Recorder, name string, call func() (T, error)) (v T, err error) {
 	if r.Lacks(name) {
 		return v, nil
@@ -95,7 +99,7 @@ func get[T any](r *Recorder, name string, call func() (T, error)) (v T, err erro
 	return v, r.call(name, err)
 }
 
-// getWith is get, for a call with flags.
+// getWith is get for a call with flags.
 func getWith[F Flags, T any](r *Recorder, name string, flags F, call func(F) (T, error)) (v T, err error) {
 	if r.Lacks(name) {
 		return v, nil
@@ -104,12 +108,12 @@ func getWith[F Flags, T any](r *Recorder, name string, flags F, call func(F) (T,
 	return v, noteFlags(r, name, flags, err)
 }
 
-// open is get, for a call that opens an object: one that is taken away is not there. over makes the object over that of the stack.
+// open is get for a call that opens an object. If the call is taken away, it fails. over wraps the stack's object.
 func open[T any](r *Recorder, name string, call func() (T, error), over func(T) T) (T, error) {
 	return openWith(r, name, uint64(0), func(uint64) (T, error) { return call() }, over)
 }
 
-// openWith is open, for a call with flags.
+// openWith is open for a call with flags.
 func openWith[F Flags, T any](r *Recorder, name string, flags F, call func(F) (T, error), over func(T) T) (T, error) {
 	var none T
 	if r.Lacks(name) {
@@ -122,7 +126,7 @@ func openWith[F Flags, T any](r *Recorder, name string, flags F, call func(F) (T
 	return over(below), nil
 }
 
-// getOpt is get, for fi_getopt(3).
+// getOpt is get for fi_getopt(3).
 func (r *Recorder) getOpt(opt core.EPOpt, call func(core.EPOpt) (int, error)) (int, error) {
 	if r.hides("option", uint64(opt)) {
 		return 0, nil
@@ -134,7 +138,7 @@ func (r *Recorder) getOpt(opt core.EPOpt, call func(core.EPOpt) (int, error)) (i
 	})
 }
 
-// setOpt is do, for fi_setopt(3).
+// setOpt is do for fi_setopt(3).
 func (r *Recorder) setOpt(opt core.EPOpt, value int, call func(core.EPOpt, int) error) error {
 	if r.hides("option", uint64(opt)) {
 		return nil
@@ -146,7 +150,7 @@ func (r *Recorder) setOpt(opt core.EPOpt, value int, call func(core.EPOpt, int) 
 	})
 }
 
-// value is get, for a call that cannot fail.
+// value is get for a call that cannot fail.
 func value[T any](r *Recorder, name string, call func() T) (v T) {
 	if r.Lacks(name) {
 		return v
@@ -155,7 +159,8 @@ func value[T any](r *Recorder, name string, call func() T) (v T) {
 	return call()
 }
 
-// Stripped returns what an object is opened with: info, or a copy without the feature that is taken away. What GetInfo granted stays as the application saw it.
+// Stripped returns the Info for opening an object: info, or a copy without the feature that is taken away. The
+// application's Info is unchanged.
 func (r *Recorder) Stripped(info *core.Info) *core.Info {
 	if r.without == nil || info == nil {
 		return info
@@ -180,7 +185,7 @@ func (r *Recorder) Stripped(info *core.Info) *core.Info {
 	return h
 }
 
-// strippedTx is Stripped of transmit attributes.
+// strippedTx is Stripped for transmit attributes.
 func (r *Recorder) strippedTx(t *core.TxAttr) *core.TxAttr {
 	if r.without == nil || t == nil {
 		return t
@@ -192,7 +197,7 @@ func (r *Recorder) strippedTx(t *core.TxAttr) *core.TxAttr {
 	return &b
 }
 
-// strippedRx is Stripped of receive attributes.
+// strippedRx is Stripped for receive attributes.
 func (r *Recorder) strippedRx(x *core.RxAttr) *core.RxAttr {
 	if r.without == nil || x == nil {
 		return x

@@ -1,10 +1,11 @@
-// Command speed runs one fi_pingpong, unmodified, on two libfabrics in turn, and prints how long a transfer takes on the first for each stack, as a
-// ratio to the second:
+// Command speed runs one unmodified fi_pingpong on two libfabrics in turn. For each stack it prints the time of a
+// transfer on the first one, and its ratio to the second:
 //
 //	make -C cmd/libfabric
 //	go run ./test/dropin/speed -native /path/to/libfabric-2.x/lib
 //
-// Rounds on the two alternate, so that what else the machine does hits both alike. The spread is that of the middle half of the rounds.
+// Rounds on the two alternate, so that other load of the machine affects both alike. The range is that of the middle
+// half of the rounds.
 package main
 
 import (
@@ -24,16 +25,18 @@ import (
 
 var (
 	ours     = flag.String("ours", "cmd/libfabric/build", "folder of the first libfabric.so.1")
-	native   = flag.String("native", "", "folder of the second")
-	program  = flag.String("pingpong", "fi_pingpong", "the program")
-	rounds   = flag.Int("rounds", 9, "rounds on each")
-	count    = flag.Int("iterations", 20000, "transfers of a round")
-	size     = flag.Int("size", 64, "bytes of a transfer")
+	native   = flag.String("native", "", "folder of the second libfabric.so.1")
+	program  = flag.String("pingpong", "fi_pingpong", "path of fi_pingpong")
+	rounds   = flag.Int("rounds", 9, "rounds on each library")
+	count    = flag.Int("iterations", 20000, "transfers in a round")
+	size     = flag.Int("size", 64, "bytes in a transfer")
 	only     = flag.String("only", "", "run this stack only, such as \"udp;ofi_rxd rdm\"")
-	deadline = flag.Duration("timeout", 20*time.Second, "end of a round; over datagrams it is repeated then, up to three times")
+	deadline = flag.Duration("timeout", 20*time.Second,
+		"time limit of a round; over datagrams it is repeated up to three times")
 )
 
-var stacks = [][2]string{{"udp", "dgram"}, {"tcp", "msg"}, {"tcp", "rdm"}, {"tcp;ofi_rxm", "rdm"}, {"udp;ofi_rxd", "rdm"}}
+var stacks = [][2]string{{"udp", "dgram"}, {"tcp", "msg"}, {"tcp", "rdm"},
+	{"tcp;ofi_rxm", "rdm"}, {"udp;ofi_rxd", "rdm"}}
 
 func main() {
 	flag.Parse()
@@ -71,9 +74,10 @@ func compare(stack [2]string, dirs []string) error {
 	for r := range *rounds + 1 {
 		var t [2]float64
 		for k := range 2 {
-			which := (r + k) % 2 // who comes first changes
+			which := (r + k) % 2 // the order changes with each round
 			v, err := round(stack, dirs[which])
-			for again := 0; err != nil && again < 3 && stack[1] == "dgram"; again++ { // the program waits for a datagram that was lost until it is killed
+			// If a datagram is lost, the program waits until it is killed.
+			for again := 0; err != nil && again < 3 && stack[1] == "dgram"; again++ {
 				v, err = round(stack, dirs[which])
 			}
 			if err != nil {
@@ -82,7 +86,7 @@ func compare(stack [2]string, dirs []string) error {
 			t[which] = v
 		}
 		if r == 0 {
-			continue // caches are warm now
+			continue // the first round warms the caches
 		}
 		times[0], times[1] = append(times[0], t[0]), append(times[1], t[1])
 		ratios = append(ratios, t[0]/t[1])
@@ -91,11 +95,12 @@ func compare(stack [2]string, dirs []string) error {
 	slices.Sort(times[1])
 	slices.Sort(ratios)
 	n := len(ratios)
-	fmt.Printf("%-18s %10.2f %10.2f %7.2f   %.2f to %.2f\n", stack[0]+" "+stack[1], times[0][n/2], times[1][n/2], ratios[n/2], ratios[n/4], ratios[n-1-n/4])
+	fmt.Printf("%-18s %10.2f %10.2f %7.2f   %.2f to %.2f\n", stack[0]+" "+stack[1], times[0][n/2], times[1][n/2],
+		ratios[n/2], ratios[n/4], ratios[n-1-n/4])
 	return nil
 }
 
-// round runs a server and a client on a library and returns the microseconds of a transfer that the client measured.
+// round runs a server and a client on a library. It returns the microseconds of a transfer that the client measured.
 func round(stack [2]string, dir string) (float64, error) {
 	l, err := net.Listen("tcp4", "127.0.0.1:0")
 	if err != nil {
@@ -132,7 +137,7 @@ func round(stack [2]string, dir string) (float64, error) {
 		lines := strings.Split(strings.TrimSpace(out.String()), "\n")
 		f := strings.Fields(lines[len(lines)-1])
 		if len(f) != 8 {
-			return 0, fmt.Errorf("no table:\n%s", out)
+			return 0, fmt.Errorf("the output has no table:\n%s", out)
 		}
 		return strconv.ParseFloat(f[6], 64)
 	}

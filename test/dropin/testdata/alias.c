@@ -1,4 +1,4 @@
-// What belongs to an endpoint (fi_endpoint(3)): aliases, operation flags, options, names, cancelled receives, room.
+// Calls on endpoints (fi_endpoint(3)): aliases, operation flags, options, names, cancelled receives, room.
 #include "pair.h"
 
 static char out[64], in[64];
@@ -25,7 +25,7 @@ static void aliases(void)
 	completion(&a, &ctx[1], NULL);
 	same(in, 10, 3);
 	OK(fi_close(&alias->fid));
-	POST(fi_recv(b.ep, in, 64, NULL, FI_ADDR_UNSPEC, &ctx[0])); // the endpoint lives on
+	POST(fi_recv(b.ep, in, 64, NULL, FI_ADDR_UNSPEC, &ctx[0])); // the endpoint stays open
 	POST(fi_send(a.ep, out, 10, NULL, a.peer, &ctx[1]));
 	completion(&b, &ctx[0], NULL);
 	completion(&a, &ctx[1], NULL);
@@ -44,7 +44,7 @@ static void settings(void)
 	FAILS(fi_getopt(&a.ep->fid, FI_OPT_ENDPOINT, 9999, &min, &size), FI_ENOPROTOOPT);
 	size = 1;
 	IS(fi_getopt(&a.ep->fid, FI_OPT_ENDPOINT, FI_OPT_MIN_MULTI_RECV, &min, &size) < 0);
-	FAILS(fi_tx_size_left(a.ep), FI_ENOSYS); // as natively
+	FAILS(fi_tx_size_left(a.ep), FI_ENOSYS); // as in native
 	FAILS(fi_rx_size_left(a.ep), FI_ENOSYS);
 }
 
@@ -60,7 +60,7 @@ static void cancel(void)
 	completion(&b, &ctx[1], NULL);
 	completion(&a, &ctx[2], NULL);
 	same(other, 20, 8);
-	fi_cancel(&b.ep->fid, &ctx[3]); // nobody knows it
+	fi_cancel(&b.ep->fid, &ctx[3]); // an unknown context
 	nothing(&b);
 }
 

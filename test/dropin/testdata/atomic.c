@@ -1,4 +1,5 @@
-// Atomic operations (fi_atomic(3)): update, fetch and compare, of several types; vectors; what there is.
+// Atomic operations (fi_atomic(3)): update, fetch and compare with several datatypes; vectors; which operations are
+// supported.
 #include "pair.h"
 
 static struct fi_context2 ctx[4];
@@ -56,7 +57,8 @@ static void fetch(void)
 	bytes[0] = 0, bytes[1] = 3, bytes[2] = 127;
 	struct fi_ioc op = {less, 3}, res = {old, 3};
 	struct fi_rma_ioc target = {base, 3, key};
-	struct fi_msg_atomic m = {.msg_iov = &op, .iov_count = 1, .addr = a.peer, .rma_iov = &target, .rma_iov_count = 1, .datatype = FI_INT8, .op = FI_MIN,
+	struct fi_msg_atomic m = {.msg_iov = &op, .iov_count = 1, .addr = a.peer, .rma_iov = &target, .rma_iov_count = 1,
+		.datatype = FI_INT8, .op = FI_MIN,
 		.context = &ctx[1]};
 	POST(fi_fetch_atomicmsg(a.ep, &m, &res, NULL, 1, FI_COMPLETION));
 	completion(&a, &ctx[1], NULL);
@@ -73,17 +75,20 @@ static void compare(void)
 {
 	uint32_t *words = (uint32_t *)memory, swap = 7, want = 1, old = 0;
 	words[0] = 1;
-	POST(fi_compare_atomic(a.ep, &swap, 1, NULL, &want, NULL, &old, NULL, a.peer, base, key, FI_UINT32, FI_CSWAP, &ctx[0]));
+	POST(fi_compare_atomic(a.ep, &swap, 1, NULL, &want, NULL, &old, NULL, a.peer, base,
+		key, FI_UINT32, FI_CSWAP, &ctx[0]));
 	completion(&a, &ctx[0], NULL);
 	EQUAL(old, 1);
 	EQUAL(words[0], 7);
-	swap = 8; // now the value is another
-	POST(fi_compare_atomic(a.ep, &swap, 1, NULL, &want, NULL, &old, NULL, a.peer, base, key, FI_UINT32, FI_CSWAP, &ctx[0]));
+	swap = 8; // the value has changed since
+	POST(fi_compare_atomic(a.ep, &swap, 1, NULL, &want, NULL, &old, NULL, a.peer, base,
+		key, FI_UINT32, FI_CSWAP, &ctx[0]));
 	completion(&a, &ctx[0], NULL);
 	EQUAL(old, 7);
 	EQUAL(words[0], 7);
 	struct fi_ioc op = {&swap, 1}, cmp = {&want, 1}, res = {&old, 1};
-	POST(fi_compare_atomicv(a.ep, &op, NULL, 1, &cmp, NULL, 1, &res, NULL, 1, a.peer, base, key, FI_UINT32, FI_CSWAP_NE, &ctx[0]));
+	POST(fi_compare_atomicv(a.ep, &op, NULL, 1, &cmp, NULL, 1, &res, NULL, 1, a.peer, base, key,
+		FI_UINT32, FI_CSWAP_NE, &ctx[0]));
 	completion(&a, &ctx[0], NULL);
 	EQUAL(old, 7);
 	EQUAL(words[0], 8);

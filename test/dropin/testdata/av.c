@@ -44,7 +44,7 @@ static void table(enum fi_av_type type)
 	check(av, at[0], "127.0.0.1", 4000);
 	check(av, at[2], "127.0.0.1", 4002);
 	check(av, at[5], "127.0.0.2", 4002);
-	len = 4; // a name that is cut says how long it is
+	len = 4; // a truncated name still has its full length
 	memset(&short_one, 0xee, sizeof short_one);
 	OK(fi_av_lookup(av, at[0], &short_one, &len));
 	EQUAL(len, sizeof short_one);
@@ -82,7 +82,8 @@ static void events(void)
 
 static void sets(void)
 {
-	struct fi_av_set_attr attr = {.count = 4, .start_addr = 0, .end_addr = 3, .stride = 1}, none = {.count = 4, .start_addr = FI_ADDR_NOTAVAIL,
+	struct fi_av_set_attr attr = {.count = 4, .start_addr = 0, .end_addr = 3, .stride = 1},
+		none = {.count = 4, .start_addr = FI_ADDR_NOTAVAIL,
 		.end_addr = FI_ADDR_NOTAVAIL};
 	struct sockaddr_in list[6];
 	fi_addr_t at[6], addr;
@@ -98,7 +99,7 @@ static void sets(void)
 	OK(fi_av_set_insert(other, 4));
 	FAILS(fi_av_set_insert(other, 4), FI_EINVAL);
 	OK(fi_av_set_union(some, other));
-	FAILS(fi_av_set_insert(some, 4), FI_EINVAL); // it came with the other
+	FAILS(fi_av_set_insert(some, 4), FI_EINVAL); // it was inserted with the other one
 	OK(fi_av_set_remove(some, 0));
 	FAILS(fi_av_set_remove(some, 0), FI_EINVAL);
 	OK(fi_av_set_intersect(some, other));

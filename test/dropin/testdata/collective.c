@@ -7,7 +7,7 @@ static struct fid_mc *mc[2];
 static fi_addr_t group[2], self[2];
 static struct end *at[2] = {&a, &b};
 
-// member gives both members the same addresses in the same order.
+// member inserts the same addresses in the same order at both members.
 static void member(int i)
 {
 	struct fi_av_set_attr attr = {.count = 2, .start_addr = FI_ADDR_NOTAVAIL, .end_addr = FI_ADDR_NOTAVAIL};

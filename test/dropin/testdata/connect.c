@@ -1,4 +1,4 @@
-// Connections (fi_cm(3), fi_eq(3)): listen, connect, accept and reject with data, names, shutdown, events.
+// Connections (fi_cm(3), fi_eq(3)): listen, connect, accept and reject with private data, names, shutdown, events.
 #include "pair.h"
 
 static struct sockaddr_in name;
@@ -84,8 +84,8 @@ static void accepted(void)
 	IS(e->fid == &b.ep->fid);
 }
 
-// brief connects with the least that a program can do: no fi_enable, which connecting and accepting imply (fi_endpoint(3)), and buffers of events without
-// room for private data, which is cut then.
+// brief connects with as few calls as possible: without fi_enable, which fi_connect and fi_accept imply
+// (fi_endpoint(3)), and with buffers for events that have no room for private data, which is then truncated.
 static void brief(void)
 {
 	static char out[] = "a message", in[64];
@@ -99,7 +99,7 @@ static void brief(void)
 	OK(fi_connect(a.ep, &name, text, sizeof text));
 	while ((n = fi_eq_sread(b.eq, &got, &e, sizeof e - 1, 5000, 0)) == -FI_EAGAIN)
 		;
-	EQUAL(n, -FI_ETOOSMALL); // but what is no private data stays until there is room
+	EQUAL(n, -FI_ETOOSMALL); // an event that does not fit stays in the queue; only private data is truncated
 	EQUAL(fi_eq_sread(b.eq, &got, &e, sizeof e, 5000, 0), sizeof e);
 	EQUAL(got, FI_CONNREQ);
 	struct fi_info *request = e.info;
@@ -120,7 +120,7 @@ static void brief(void)
 	options.disabled = 0;
 }
 
-// refused connects to where nobody listens.
+// refused connects to a port without a listener.
 static void refused(void)
 {
 	uint32_t got;
@@ -142,7 +142,7 @@ static void refused(void)
 	EQUAL(rc, -FI_ECONNREFUSED);
 }
 
-// events are the program's own: written, peeked at, and read in order.
+// events writes, peeks at and reads the program's own events, in order.
 static void events(void)
 {
 	struct fi_eq_entry in = {.fid = &a.domain->fid, .context = &in, .data = 42}, out;

@@ -1,14 +1,16 @@
-// What docs/features.md and docs/c-programs.md say of fi_control's commands and of fi_tostr's types, one by one.
+// The commands of fi_control and the types of fi_tostr, one by one, as docs/features.md and docs/c-programs.md
+// describe them.
 #include "pair.h"
 
-#define GET_FD (FI_GETWAITOBJ + 4) // FI_GET_FD of 2.x
+#define GET_FD (FI_GETWAITOBJ + 4) // FI_GET_FD of libfabric 2.x
 
 static char memory[64];
 
-// refused makes the commands that no object has.
+// refused makes the commands that no object supports.
 static void refused(void)
 {
-	static const int none[] = {FI_GETFIDFLAG, FI_SETFIDFLAG, FI_REFRESH, FI_DUP, FI_GETWAITOBJ + 1, FI_GETWAITOBJ + 2, FI_GETWAITOBJ + 3, 12345};
+	static const int none[] = {FI_GETFIDFLAG, FI_SETFIDFLAG, FI_REFRESH, FI_DUP, FI_GETWAITOBJ + 1,
+		FI_GETWAITOBJ + 2, FI_GETWAITOBJ + 3, 12345};
 	struct fid *all[] = {&a.fabric->fid, &a.domain->fid, &a.ep->fid, &a.cq->fid, a.eq ? &a.eq->fid : &a.fabric->fid};
 	uint64_t arg[16] = {0};
 	for (unsigned o = 0; o < sizeof all / sizeof *all; o++)
@@ -16,7 +18,7 @@ static void refused(void)
 			FAILS(fi_control(all[o], none[c], arg), FI_ENOSYS);
 }
 
-// taken makes those that no other program here makes.
+// taken makes the supported commands that no other program here makes.
 static void taken(void)
 {
 	int fd = -1, again = -1, obj = -1, backlog = 5;
@@ -43,10 +45,11 @@ static void taken(void)
 	OK(fi_close(&mr->fid));
 }
 
-// texts asks for a text of each type.
+// texts requests a text of each type.
 static void texts(void)
 {
-	static const int unknown[] = {22, 24, 25, 27, 28, 29, 30, 31, 32, 33, 34}; // of operations, collectives, memories, logs, attributes of objects, errors, conditions
+	// Operations, collectives, memories, logs, attributes of objects, errors, conditions.
+	static const int unknown[] = {22, 24, 25, 27, 28, 29, 30, 31, 32, 33, 34};
 	uint64_t value[64] = {0};
 	for (int type = 0; type < 36; type++) {
 		int want = 1;

@@ -1,4 +1,4 @@
-// Counters (fi_cntr(3)): what operations count, waits, set and add, errors.
+// Counters (fi_cntr(3)): values, waits, set and add, errors.
 #include "pair.h"
 #include <pthread.h>
 
@@ -12,7 +12,7 @@ static void wait_for(struct fid_cntr *c, uint64_t n, struct end *other)
 		IS(now_ms() < end);
 		progress(__FILE__, __LINE__);
 	}
-	OK(fi_cntr_wait(c, n, 1000)); // there is nothing to wait for any more
+	OK(fi_cntr_wait(c, n, 1000)); // the threshold is reached already
 	EQUAL(fi_cntr_read(c), n);
 	EQUAL(fi_cntr_readerr(c), 0);
 }

@@ -1,4 +1,5 @@
-// Completion queues (fi_cq(3)): formats, errors, waits that time out and that are signalled, descriptors in epoll, sources, selective completion.
+// Completion queues (fi_cq(3)): formats, errors, waits that time out or are signalled, descriptors in epoll, sources,
+// selective completion.
 #include "pair.h"
 #include <pthread.h>
 #include <sys/epoll.h>
@@ -6,7 +7,7 @@
 static char out[64], in[256];
 static struct fi_context2 ctx[8];
 
-// formats has entries of each format next to each other: one that is too long would overwrite the next.
+// formats reads entries of each format into an array. An entry that is too long would overwrite the next one.
 static void formats(enum fi_cq_format format, size_t size)
 {
 	struct fi_cq_attr attr = {.format = format, .wait_obj = FI_WAIT_NONE, .size = 64};
@@ -20,14 +21,14 @@ static void formats(enum fi_cq_format format, size_t size)
 	if (options.type == FI_EP_MSG) {
 		OK(fi_close(&b.cq->fid));
 		b.cq = queue;
-	} else { // its endpoint is enabled; another takes its place
+	} else { // its endpoint is enabled; it uses another queue
 		OK(fi_close(&b.ep->fid));
 		OK(fi_close(&b.cq->fid));
 		b.cq = queue;
 		endpoint_open(&b, b.info);
 	}
 	struct fid_cq *mine = b.cq;
-	b.cq = NULL; // so that the helpers do not read it in their own format
+	b.cq = NULL; // the helpers would read it in another format
 	if (options.type == FI_EP_MSG) {
 		b.cq = mine;
 		end_connect();
@@ -81,7 +82,7 @@ static void waits(void)
 	FAILS(fi_cq_sread(b.cq, &e, 1, NULL, 50), FI_EAGAIN);
 	IS(now_ms() - before >= 45);
 	EQUAL(pthread_create(&thread, NULL, signaller, b.cq), 0);
-	FAILS(fi_cq_sread(b.cq, &e, 1, NULL, 20000), FI_EAGAIN); // a signal ends it without a completion
+	FAILS(fi_cq_sread(b.cq, &e, 1, NULL, 20000), FI_EAGAIN); // a signal ends the wait without a completion
 	IS(now_ms() - before < 15000);
 	pthread_join(thread, NULL);
 	POST(fi_recv(b.ep, in, 64, NULL, FI_ADDR_UNSPEC, &ctx[0]));
@@ -93,7 +94,7 @@ static void waits(void)
 	completion(&a, &ctx[1], NULL);
 }
 
-// descriptor has a caller that sleeps in epoll, as fi_trywait(3) says.
+// descriptor sleeps in epoll as fi_trywait(3) describes.
 static void descriptor(void)
 {
 	struct fid *fids[] = {&b.cq->fid};
@@ -122,14 +123,15 @@ static void descriptor(void)
 		IS(e.op_context == &ctx[0]);
 		completion(&a, &ctx[1], NULL);
 	}
-	// Nothing is there: the descriptor becomes quiet.
+	// The queue is empty: the descriptor becomes unreadable.
 	while (fi_trywait(b.fabric, fids, 1))
 		FAILS(fi_cq_read(b.cq, &e, 1), FI_EAGAIN);
 	EQUAL(epoll_wait(set, &ev, 1, 20), 0);
 	close(set);
 }
 
-// ahead has completions that nobody has read: a queue that reads ahead must still say so to those who are about to sleep.
+// ahead leaves completions in the queue. A library that reads ahead must still report them to a thread that is about
+// to sleep.
 static void ahead(void)
 {
 	struct fid *fids[] = {&b.cq->fid};
@@ -142,7 +144,7 @@ static void ahead(void)
 		POST(fi_recv(b.ep, in + 64 * i, 64, NULL, FI_ADDR_UNSPEC, &ctx[i]));
 		OK(fi_sendmsg(a.ep, &m, FI_COMPLETION | FI_DELIVERY_COMPLETE));
 	}
-	for (int i = 0; i < 4; i++) { // b advances by itself
+	for (int i = 0; i < 4; i++) { // b makes progress by itself
 		while ((n = fi_cq_read(a.cq, &e, 1)) == -FI_EAGAIN)
 			IS(now_ms() < end);
 		EQUAL(n, 1);
@@ -163,7 +165,7 @@ static void selective(void)
 	pair_open();
 	m.addr = a.peer;
 	POST(fi_recv(b.ep, in, 64, NULL, FI_ADDR_UNSPEC, &ctx[0]));
-	POST(fi_send(a.ep, out, 8, NULL, a.peer, &ctx[2])); // says nothing
+	POST(fi_send(a.ep, out, 8, NULL, a.peer, &ctx[2])); // has no completion
 	struct iovec to = {in, 64};
 	struct fi_msg r = {.msg_iov = &to, .iov_count = 1, .addr = FI_ADDR_UNSPEC, .context = &ctx[1]};
 	POST(fi_recvmsg(b.ep, &r, FI_COMPLETION));

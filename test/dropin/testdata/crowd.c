@@ -1,5 +1,6 @@
-// More threads that poll than processors: a token goes round among threads that wait for it by reading a counter. If those that read in vain kept their
-// processors for a time slice each, a round of 32 threads would take a second or more; with the processor given away it takes some milliseconds.
+// More polling threads than processors. Threads that wait by reading a counter pass a token on. If each of them kept
+// its processor for a time slice, a round of 32 threads would take a second or more. If they yield the processor, a
+// round takes some milliseconds.
 #include "pair.h"
 #include <pthread.h>
 

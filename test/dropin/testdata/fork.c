@@ -1,5 +1,5 @@
-// A child of fork(2) has no Go: everything that it calls fails, at once, and does not touch the parent's; the parent goes on. A child that starts another
-// program is as any other process.
+// A child of fork(2) has no Go runtime. All its calls fail at once and do not affect the parent, which continues. A
+// child that executes another program is an ordinary process.
 #include "pair.h"
 #include <rdma/providers/fi_prov.h>
 #include <sys/wait.h>
@@ -54,7 +54,7 @@ static void child(void)
 	FAILS(fi_control(&a.ep->fid, FI_ENABLE, NULL), FI_EOPBADSTATE);
 	IS(fi_strerror(FI_EAGAIN) && fi_tostr(&event, FI_TYPE_EP_TYPE) != (char *)1);
 	EQUAL(fi_version(), FI_VERSION(2, 6));
-	exit(0); // with all that runs at the end of a process
+	exit(0); // runs all exit handlers
 }
 
 static void talk(void)
@@ -72,7 +72,7 @@ int main(int argc, char **argv)
 	begin(argc, argv);
 	options.caps = FI_MSG | FI_TAGGED | FI_RMA | FI_ATOMIC;
 	options.wait_obj = FI_WAIT_FD;
-	if (argc > 3 && !strcmp(argv[3], "exec")) { // the program that the child starts
+	if (argc > 3 && !strcmp(argv[3], "exec")) { // the program that the child executes
 		pair_open();
 		talk();
 		pair_close();

@@ -1,11 +1,13 @@
-// Arguments that cannot be: they are errors of the call, and neither end the process nor change anything. Contexts are numbers: any value comes back.
+// Invalid arguments are errors of the call. They neither end the process nor change anything. Contexts are numbers,
+// and any value is returned unchanged.
 #include "pair.h"
 
 static char out[64], in[64];
 
 static void contexts(void)
 {
-	uintptr_t odd[] = {0, 1, 2, 3, 4095, 0xdeadbeef, 0xc000000001, 0xc000123456, 0x7fffffffffff, UINTPTR_MAX, UINTPTR_MAX - 7, (uintptr_t)1 << 63};
+	uintptr_t odd[] = {0, 1, 2, 3, 4095, 0xdeadbeef, 0xc000000001, 0xc000123456, 0x7fffffffffff, UINTPTR_MAX,
+		UINTPTR_MAX - 7, (uintptr_t)1 << 63};
 	for (size_t i = 0; i < sizeof odd / sizeof *odd; i++) {
 		POST(fi_recv(b.ep, in, sizeof in, NULL, FI_ADDR_UNSPEC, (void *)odd[i]));
 		POST(fi_send(a.ep, out, sizeof out, (void *)odd[i], a.peer, (void *)odd[i]));
@@ -35,7 +37,7 @@ static void arguments(void)
 	IS(fi_fabric(&empty, NULL, NULL) < 0);
 	IS(fi_endpoint(a.domain, NULL, &ep, NULL) < 0);
 	IS(fi_endpoint(a.domain, a.info, NULL, NULL) < 0);
-	if (!fi_endpoint(a.domain, &info, &ep, NULL)) // an info that says nothing
+	if (!fi_endpoint(a.domain, &info, &ep, NULL)) // an info without values
 		OK(fi_close(&ep->fid));
 	IS(fi_cq_open(a.domain, &cqa, &cq, NULL) < 0);
 	IS(fi_av_open(a.domain, &ava, &av, NULL) < 0);
@@ -45,14 +47,14 @@ static void arguments(void)
 	IS(fi_sendmsg(a.ep, &m, 0) < 0);
 	m.iov_count = 0;
 	IS(fi_sendmsg(a.ep, &m, ~0ull) < 0);
-	IS(fi_sendmsg(a.ep, &m, FI_TRIGGER) < 0); // without a context
+	IS(fi_sendmsg(a.ep, &m, FI_TRIGGER) < 0); // without the triggered context
 	IS(fi_writemsg(a.ep, &r, 0) < 0);
 	IS(fi_readmsg(a.ep, NULL, 0) < 0);
 	IS(fi_atomicmsg(a.ep, &at, 0) < 0);
 	IS(fi_compare_atomicmsg(a.ep, &at, NULL, NULL, 3, NULL, NULL, 3, 0) < 0);
 	IS(fi_atomic(a.ep, out, 1, NULL, a.peer, 0, 0, 9999, 9999, NULL) < 0);
 	IS(fi_atomic(a.ep, out, SIZE_MAX, NULL, a.peer, 0, 0, FI_UINT64, FI_SUM, NULL) < 0);
-	FAILS(fi_send(a.ep, out, SIZE_MAX, NULL, a.peer, NULL), FI_EOTHER); // a panic in Go, which the test looks for
+	FAILS(fi_send(a.ep, out, SIZE_MAX, NULL, a.peer, NULL), FI_EOTHER); // a panic in Go, which the test expects
 	IS(fi_send(a.ep, out, 1, NULL, 424242, NULL) < 0);
 	IS(fi_mr_regv(a.domain, NULL, 3, FI_REMOTE_READ, 0, 1, 0, &mr, NULL) < 0);
 	IS(fi_mr_reg(a.domain, out, 10, FI_REMOTE_READ, 0, 1, 0, NULL, NULL) < 0);

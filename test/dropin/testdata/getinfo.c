@@ -1,4 +1,4 @@
-// fi_getinfo(3) and its companions: hints, version 0.0, duplicates, texts, parameters, the log, errors.
+// fi_getinfo(3) and related calls: hints, version 0.0, duplicates, texts, parameters, the log, errors.
 #include "pair.h"
 #include <rdma/providers/fi_log.h>
 #include <rdma/providers/fi_prov.h>
@@ -16,7 +16,7 @@ static void hints(void)
 	struct fi_info *h = hints_for(), *info = get(h);
 	IS(!strcmp(info->fabric_attr->prov_name, options.provider));
 	for (struct fi_info *i = info; i; i = i->next) {
-		IS(!strncmp(i->fabric_attr->prov_name, options.provider, strlen(options.provider))); // or a layer above
+		IS(!strncmp(i->fabric_attr->prov_name, options.provider, strlen(options.provider))); // or a layer on top of it
 		EQUAL(i->ep_attr->type, options.type);
 		EQUAL(i->caps & FI_MSG, FI_MSG);
 		EQUAL(i->fabric_attr->api_version, API);
@@ -24,8 +24,10 @@ static void hints(void)
 		IS(i->tx_attr && i->rx_attr && i->domain_attr && i->domain_attr->name && i->fabric_attr->name);
 	}
 	fi_freeinfo(info);
-	// What the program promises is said back; the retired models are those that serve their users.
-	enum fi_threading levels[][2] = {{FI_THREAD_SAFE, FI_THREAD_SAFE}, {FI_THREAD_DOMAIN, FI_THREAD_DOMAIN}, {FI_THREAD_COMPLETION, FI_THREAD_COMPLETION},
+	// The result repeats the threading model that the program promises. A retired model becomes one that serves its
+	// programs.
+	enum fi_threading levels[][2] = {{FI_THREAD_SAFE, FI_THREAD_SAFE}, {FI_THREAD_DOMAIN, FI_THREAD_DOMAIN},
+		{FI_THREAD_COMPLETION, FI_THREAD_COMPLETION},
 		{FI_THREAD_FID, FI_THREAD_SAFE}, {FI_THREAD_ENDPOINT, FI_THREAD_COMPLETION}};
 	for (int i = 0; i < 5; i++) {
 		h->domain_attr->threading = levels[i][0];
@@ -34,7 +36,8 @@ static void hints(void)
 		fi_freeinfo(info);
 	}
 	h->domain_attr->threading = FI_THREAD_UNSPEC;
-	int modes[] = {0, FI_MR_VIRT_ADDR | FI_MR_ALLOCATED | FI_MR_PROV_KEY, FI_MR_LOCAL | FI_MR_VIRT_ADDR | FI_MR_ALLOCATED | FI_MR_PROV_KEY | FI_MR_ENDPOINT,
+	int modes[] = {0, FI_MR_VIRT_ADDR | FI_MR_ALLOCATED | FI_MR_PROV_KEY,
+		FI_MR_LOCAL | FI_MR_VIRT_ADDR | FI_MR_ALLOCATED | FI_MR_PROV_KEY | FI_MR_ENDPOINT,
 		FI_MR_BASIC};
 	if (options.type != FI_EP_DGRAM)
 		h->caps |= FI_RMA;
@@ -42,7 +45,7 @@ static void hints(void)
 		h->domain_attr->mr_mode = modes[i];
 		info = get(h);
 		if (modes[i] != FI_MR_BASIC)
-			EQUAL(info->domain_attr->mr_mode & ~modes[i], 0); // no more than the program can
+			EQUAL(info->domain_attr->mr_mode & ~modes[i], 0); // no more than the program supports
 		fi_freeinfo(info);
 	}
 	free(h->fabric_attr->prov_name);
@@ -103,11 +106,11 @@ static void duplicates(void)
 	EQUAL(!d->nic, !info->nic);
 	fi_freeinfo(info);
 	struct fi_info *list;
-	OK(fi_getinfo(API, NULL, NULL, 0, d, &list)); // what came as a result serves as hints
+	OK(fi_getinfo(API, NULL, NULL, 0, d, &list)); // a result can be used as hints
 	fi_freeinfo(list);
 	fi_freeinfo(d);
 	fi_freeinfo(h);
-	struct fi_info bare = {.caps = FI_MSG}; // nothing but the structure itself
+	struct fi_info bare = {.caps = FI_MSG}; // the structure without its attributes
 	d = fi_dupinfo(&bare);
 	IS(d && !d->tx_attr && !d->rx_attr && !d->ep_attr && !d->domain_attr && !d->fabric_attr && !d->nic);
 	fi_freeinfo(d);
@@ -128,7 +131,7 @@ static void texts(void)
 	IS(strstr(fi_tostr_r(large, sizeof large, info, FI_TYPE_INFO), options.provider));
 	IS(fi_tostr_r(small, sizeof small, info, FI_TYPE_INFO) == small && memchr(small, 0, sizeof small));
 	fi_tostr_r(small, 0, info, FI_TYPE_INFO);
-	IS(fi_tostr(&type, 9999)); // a type that nobody knows
+	IS(fi_tostr(&type, 9999)); // an unknown type
 	IS(!strcmp(fi_strerror(FI_EAGAIN), "Resource temporarily unavailable"));
 	IS(strlen(fi_strerror(FI_ETRUNC)) && strlen(fi_strerror(-FI_ETRUNC)) && strlen(fi_strerror(123456)));
 	EQUAL(fi_version(), FI_VERSION(2, 6));

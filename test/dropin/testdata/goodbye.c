@@ -1,5 +1,5 @@
-// A sender that closes, or shuts down, and ends, while its peer, another process, reads late: what has completed arrives. Started with an address the program is
-// the sender.
+// A sender closes or shuts down and ends, while its peer, another process, reads late. Messages that have completed
+// arrive. With an address as argument the program is the sender.
 #include "pair.h"
 #include <sys/wait.h>
 
@@ -10,7 +10,8 @@ static struct fi_context2 ctx[COUNT];
 
 static void peer_is(struct sockaddr_in *to, const char *port)
 {
-	*to = (struct sockaddr_in){.sin_family = AF_INET, .sin_port = htons(atoi(port)), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+	*to = (struct sockaddr_in){.sin_family = AF_INET, .sin_port = htons(atoi(port)),
+		.sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
 }
 
 static void sender(const char *port, const char *end)
@@ -28,7 +29,7 @@ static void sender(const char *port, const char *end)
 		fill(bufs[0], SIZE, i);
 		POST(fi_send(a.ep, bufs[0], SIZE, NULL, a.peer, &ctx[0]));
 		completion(&a, &ctx[0], NULL);
-		memset(bufs[0], 0xee, SIZE); // it is ours again
+		memset(bufs[0], 0xee, SIZE); // after an inject the buffer belongs to the program again
 	}
 	if (!strcmp(end, "shutdown"))
 		OK(fi_shutdown(a.ep, 0));
@@ -71,7 +72,7 @@ static void reader(const char *program, char **argv, const char *end)
 		event(&b, FI_CONNECTED, NULL);
 		fi_freeinfo(request);
 	}
-	usleep(200000); // nobody asks for the messages yet
+	usleep(200000); // the messages arrive before they are read
 	for (int i = 0; i < COUNT; i++) {
 		POST(fi_recv(b.ep, bufs[i], SIZE, NULL, FI_ADDR_UNSPEC, &ctx[i]));
 		EQUAL(completion(&b, &ctx[i], NULL).len, SIZE);

@@ -1,5 +1,6 @@
-// Handlers that were set without SA_ONSTACK run on the stack on which their signal finds the thread, which within a call is one of Go's. They may use as much of
-// it as handlers do, and nothing of the library's memory is written over.
+// Handlers that were set without SA_ONSTACK run on the stack on which their signal interrupts the thread. Within a
+// call that is one of Go's. They may use as much of it as handlers usually do, and must not overwrite memory of the
+// library.
 #include "pair.h"
 #include <pthread.h>
 #include <semaphore.h>
@@ -21,7 +22,7 @@ static void handler(int sig)
 		elsewhere++;
 }
 
-// thread sends messages until its handlers have found it in the library many times.
+// thread sends messages until its handlers have interrupted the library many times.
 static void *thread(void *arg)
 {
 	static char out[2048], in[2048];
@@ -61,7 +62,8 @@ int main(int argc, char **argv)
 	EQUAL(pthread_sigmask(SIG_BLOCK, &timer, NULL), 0);
 	EQUAL(sigaction(SIGALRM, &act, NULL), 0);
 	EQUAL(setitimer(ITIMER_REAL, &often, NULL), 0);
-	for (int i = 0; i < THREADS; i++) { // one after the other; those before it stay, or Go would take their stacks, which have grown, for it
+	// One after the other; earlier threads do not end, because Go would give their grown stacks to the next one.
+	for (int i = 0; i < THREADS; i++) {
 		EQUAL(pthread_create(&t[i], NULL, thread, NULL), 0);
 		sem_wait(&ready);
 	}

@@ -1,11 +1,11 @@
-// Receives that wait for the next pass (cmd/libfabric, inlet.c): the program cannot tell. They are posted though it stays away or sleeps, count as posted in
-// every call, and keep their order.
+// Receives that wait for the next pass (cmd/libfabric, inlet.c). The program must not notice. They are posted although
+// the program makes no calls or sleeps, count as posted in every call, and keep their order.
 #include "pair.h"
 
 static char out[64], in[8][64];
 static struct fi_context2 ctx[8];
 
-// polled has both ends pass for some time: then receives may wait.
+// polled makes passes at both ends for some time, after which receives may wait.
 static void polled(void)
 {
 	for (int i = 0; i < 200; i++) {
@@ -22,7 +22,7 @@ static void inject(int seed)
 	POST(fi_inject(a.ep, out, sizeof out, a.peer));
 }
 
-// away looks at its memory only, whatever comes first, message or receive.
+// away only reads its memory, whether the message or the receive comes first.
 static void away(int message_first)
 {
 	memset(in, 0, sizeof in);
@@ -42,7 +42,7 @@ static void away(int message_first)
 	EQUAL(completion(&b, &ctx[0], NULL).len, 64);
 }
 
-// asleep waits in the queue, or for its descriptor.
+// asleep waits in the queue, or on its descriptor.
 static void asleep(int descriptor)
 {
 	struct fi_cq_tagged_entry e;
@@ -68,7 +68,7 @@ static void asleep(int descriptor)
 	same(in[0], sizeof in[0], 2);
 }
 
-// order mixes receives that wait with such that do not.
+// order mixes receives that wait with receives that do not.
 static void order(void)
 {
 	struct iovec iov = {in[1], sizeof in[1]};
@@ -100,7 +100,7 @@ static void canceled(void)
 	same(in[1], sizeof in[1], 3);
 }
 
-// full posts as many as there is room for, and no more.
+// full posts receives until there is no room. That must be as many as rx_attr->size.
 static void full(void)
 {
 	size_t size = b.info->rx_attr->size, n = 0;
@@ -123,7 +123,7 @@ static void full(void)
 	free(many);
 }
 
-// counted looks at the counter only.
+// counted reads only the counter.
 static void counted(void)
 {
 	polled();
@@ -140,7 +140,7 @@ static void counted(void)
 	completion(&b, &ctx[0], NULL);
 }
 
-// dropped leaves a receive that closing drops.
+// dropped closes an endpoint with a waiting receive.
 static void dropped(void)
 {
 	polled();

@@ -1,5 +1,6 @@
-// How an endpoint's datagrams pass to and from the system (docs/af-xdp.md): option FI_PROV_SPECIFIC | 1 of this libfabric. With provider and kind only, over
-// loopback, where there is nothing to choose; with an address, that of another such program and "first" or "second", between the two.
+// How an endpoint's datagrams are moved (docs/af-xdp.md): option FI_PROV_SPECIFIC | 1 of this libfabric. With provider
+// and endpoint type as arguments, the program runs over loopback, which has no choice. With an address, that of
+// another such program, and "first" or "second", it runs between the two.
 #include "pair.h"
 #include <arpa/inet.h>
 
@@ -35,7 +36,7 @@ static void loopback(void)
 		FAILS(set(SOCKETS), FI_ENOPROTOOPT);
 	} else {
 		wrong();
-		FAILS(set(XDP), FI_EOPNOTSUPP); // lo has none
+		FAILS(set(XDP), FI_EOPNOTSUPP); // lo has no AF_XDP
 		EQUAL(get(), SOCKETS);
 		OK(set(AUTO));
 		EQUAL(get(), SOCKETS);
@@ -44,7 +45,7 @@ static void loopback(void)
 	pair_close();
 }
 
-// through is how many datagrams this network namespace's sockets have sent.
+// through returns how many datagrams the sockets of this network namespace have sent.
 static long through(void)
 {
 	char line[512];
@@ -81,7 +82,8 @@ static char in[64], out[64];
 
 static void receive(void) { POST(fi_recv(a.ep, in, sizeof in, NULL, FI_ADDR_UNSPEC, &rx)); }
 
-// trips sends n messages there and back, and returns the first byte of the last that came: behind it there may be another one by now.
+// trips makes n round trips. It returns the first byte of the last message that arrived, because the buffer may hold
+// the next one by now.
 static char trips(int n, int first)
 {
 	char last = 0;
@@ -98,8 +100,9 @@ static char trips(int n, int first)
 	return last;
 }
 
-// goes has messages go there and back until KEPT rounds in a row have gone the way wanted, at both ends. Each end says in its messages whether that is so, hence
-// both stop behind the same round. In the first ones the neighbour need not be known: the system answers late while it attaches programs.
+// goes makes round trips until both ends have used the wanted link for KEPT rounds in a row. Each message says whether
+// its sender has, so both ends stop after the same round. In the first rounds the neighbour may be unresolved: the
+// system answers late while it attaches programs.
 static void goes(int way, int first)
 {
 	enum { ROUNDS = 200, EACH = 20, KEPT = 3 };
@@ -120,7 +123,8 @@ static void goes(int way, int first)
 
 int main(int argc, char **argv)
 {
-	static const int want[][2] = {{SOCKETS, SOCKETS}, {XDP, XDP}, {SOCKETS, SOCKETS}, {AUTO, XDP}, {XDP, XDP}, {SOCKETS, SOCKETS}};
+	static const int want[][2] = {{SOCKETS, SOCKETS}, {XDP, XDP}, {SOCKETS, SOCKETS},
+		{AUTO, XDP}, {XDP, XDP}, {SOCKETS, SOCKETS}};
 	begin(argc, argv);
 	if (argc == 3) {
 		loopback();

@@ -1,5 +1,6 @@
-// Loads the library with dlopen(3) where there is next to no static thread-local storage left, as it is in a process that has loaded others before:
-// a library whose thread-local variables need more of it than there is cannot be loaded any more. Uses it then, and closes it, which does nothing.
+// Loads the library with dlopen(3) in a process with almost no static thread-local storage left, as after loading
+// other libraries. A library that needs more of it than is left cannot be loaded. Then it uses the library, and closes
+// it, which has no effect.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <link.h>
@@ -32,7 +33,8 @@ int main(int argc, char **argv)
 			fprintf(stderr, "%s\n", dlerror());
 			return 1;
 		}
-		int (*getinfo)(uint32_t, const char *, const char *, uint64_t, const struct fi_info *, struct fi_info **) = dlsym(lib, "fi_getinfo");
+		int (*getinfo)(uint32_t, const char *, const char *, uint64_t, const struct fi_info *,
+			struct fi_info **) = dlsym(lib, "fi_getinfo");
 		void (*freeinfo)(struct fi_info *) = dlsym(lib, "fi_freeinfo");
 		if (!getinfo || !freeinfo || getinfo(FI_VERSION(1, 17), NULL, NULL, 0, NULL, &info) || !info) {
 			fprintf(stderr, "fi_getinfo in round %d\n", round);

@@ -1,4 +1,4 @@
-// Messages (fi_msg(3)): all calls, remote data, inject, vectors, completions on request only.
+// Messages (fi_msg(3)): all calls, remote data, inject, vectors, selective completion.
 #include "pair.h"
 
 static char out[1 << 20], in[1 << 20];
@@ -55,7 +55,7 @@ static void inject(void)
 	fill(out, 32, 9);
 	POST(fi_recv(b.ep, in, 64, NULL, FI_ADDR_UNSPEC, &ctx[0]));
 	POST(fi_inject(a.ep, out, 32, a.peer));
-	memset(out, 0, 32); // it is the program's again
+	memset(out, 0, 32); // the buffer belongs to the program again
 	EQUAL(completion(&b, &ctx[0], NULL).len, 32);
 	same(in, 32, 9);
 	nothing(&a);
@@ -71,7 +71,7 @@ static void inject(void)
 	completion(&a, &ctx[1], NULL);
 }
 
-// many has more messages under way than there is room for, so that fi_send says FI_EAGAIN at some time or not.
+// many posts more messages than there is room for, so that fi_send may return FI_EAGAIN.
 static void many(void)
 {
 	static uint32_t got[100], sent[100];
@@ -87,7 +87,7 @@ static void many(void)
 	}
 }
 
-// truncated wants an error where a message does not fit.
+// truncated expects an error for a message that does not fit.
 static void truncated(void)
 {
 	POST(fi_recv(b.ep, in, 16, NULL, FI_ADDR_UNSPEC, &ctx[0]));

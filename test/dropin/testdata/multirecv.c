@@ -1,4 +1,4 @@
-// Receives that take many messages (FI_MULTI_RECV, fi_msg(3)).
+// Receives that take several messages (FI_MULTI_RECV, fi_msg(3)).
 #include "pair.h"
 
 static char out[64], in[1000];

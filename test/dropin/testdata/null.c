@@ -1,4 +1,4 @@
-// Calls that name a length but no memory: each is refused, but for plain receives, and what comes after works.
+// Calls with a length but no memory. All of them are refused, except plain receives, and later calls work.
 #include "pair.h"
 
 static char out[64], in[64];
@@ -23,12 +23,12 @@ int main(int argc, char **argv)
 	FAILS(fi_read(a.ep, NULL, 8, NULL, a.peer, 0, 0, &ctx), FI_EINVAL);
 	FAILS(fi_mr_reg(a.domain, NULL, 8, FI_REMOTE_READ, 0, 77, 0, &mr, NULL), FI_EINVAL);
 
-	// Of no length it may be nowhere.
+	// With length 0 the address may be NULL.
 	POST(fi_recv(b.ep, NULL, 0, NULL, FI_ADDR_UNSPEC, &ctx));
 	POST(fi_inject(a.ep, NULL, 0, a.peer));
 	EQUAL(completion(&b, &ctx, NULL).len, 0);
 
-	// So may a receive, which has room for nothing then.
+	// A receive may have the address NULL. It then has room for no data.
 	POST(fi_recv(b.ep, NULL, 8, NULL, FI_ADDR_UNSPEC, &ctx));
 	POST(fi_inject(a.ep, NULL, 0, a.peer));
 	EQUAL(completion(&b, &ctx, NULL).len, 0);

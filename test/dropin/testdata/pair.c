@@ -1,4 +1,4 @@
-// What pair.h promises.
+// The functions that pair.h declares.
 #define _GNU_SOURCE
 #include "pair.h"
 #include <dlfcn.h>
@@ -17,7 +17,8 @@ void failed(const char *file, int line, const char *what, long long got)
 	exit(1);
 }
 
-// mapped checks that the library under test is the one that answers: the loader silently takes the system's where ours is missing.
+// mapped checks that the library under test is mapped. The loader silently takes the system's library where ours is
+// missing.
 static void mapped(void)
 {
 	const char *want = getenv("DROPIN_LIBRARY");
@@ -33,7 +34,8 @@ static void mapped(void)
 
 void begin(int argc, char **argv)
 {
-	static const struct { const char *name; enum fi_ep_type type; } types[] = {{"msg", FI_EP_MSG}, {"rdm", FI_EP_RDM}, {"dgram", FI_EP_DGRAM}};
+	static const struct { const char *name; enum fi_ep_type type; } types[] = {{"msg", FI_EP_MSG},
+		{"rdm", FI_EP_RDM}, {"dgram", FI_EP_DGRAM}};
 	mapped();
 	alarm(60);
 	options.provider = argc > 1 ? argv[1] : "tcp";
@@ -100,7 +102,7 @@ void end_open(struct end *e)
 	}
 }
 
-// connect_msg has a connect to a passive endpoint of b.
+// connect_msg connects a to a passive endpoint of b.
 static void connect_msg(void)
 {
 	struct sockaddr_in name;
@@ -148,7 +150,8 @@ void pair_open(void)
 
 static void end_close(struct end *e)
 {
-	fid_t all[] = {(fid_t)e->ep, (fid_t)e->pep, (fid_t)e->tx_cntr, (fid_t)e->rx_cntr, (fid_t)e->cq, (fid_t)e->av, (fid_t)e->domain, (fid_t)e->eq,
+	fid_t all[] = {(fid_t)e->ep, (fid_t)e->pep, (fid_t)e->tx_cntr, (fid_t)e->rx_cntr, (fid_t)e->cq,
+		(fid_t)e->av, (fid_t)e->domain, (fid_t)e->eq,
 		(fid_t)e->fabric};
 	for (size_t i = 0; i < sizeof all / sizeof *all; i++)
 		if (all[i])
@@ -170,7 +173,7 @@ uint64_t now_ms(void)
 	return t.tv_sec * 1000ull + t.tv_nsec / 1000000;
 }
 
-// collect reads what is there. An error completion stays for who asks for it.
+// collect reads completions. An error entry stays in the queue until a caller waits for it.
 static int collect(struct end *e)
 {
 	struct fi_cq_tagged_entry got[16];

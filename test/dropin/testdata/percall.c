@@ -1,5 +1,5 @@
-// Prints what calls cost, ns of the processor: of an empty queue that nothing is bound to, of one with a connected endpoint, and of small sends and receives that a peer in the
-// same process takes. Run it on two libraries to compare them.
+// Prints the cost of calls in ns of processor time: reads of an empty unbound queue and of one with a connected
+// endpoint, and small sends and receives with a peer in the same process. Run it on two libraries to compare them.
 #include "pair.h"
 #include <time.h>
 

@@ -1,4 +1,5 @@
-// Remote memory access and registrations (fi_rma(3), fi_mr(3)): all calls, with offset and virtual addressing, remote data, wrong keys and bounds.
+// Remote memory access and registrations (fi_rma(3), fi_mr(3)): all calls, with offset and virtual addressing,
+// remote data, wrong keys and bounds.
 #include "pair.h"
 
 #define SIZE 100000
@@ -11,7 +12,8 @@ static void all_calls(void)
 {
 	struct iovec iov[] = {{out, 100}, {out + 100, 900}}, back[] = {{in, 300}, {in + 300, 700}};
 	struct fi_rma_iov target = {base + 500, 1000, key};
-	struct fi_msg_rma m = {.msg_iov = iov, .iov_count = 2, .addr = a.peer, .rma_iov = &target, .rma_iov_count = 1, .context = &ctx[0], .data = 55};
+	struct fi_msg_rma m = {.msg_iov = iov, .iov_count = 2, .addr = a.peer, .rma_iov = &target,
+		.rma_iov_count = 1, .context = &ctx[0], .data = 55};
 
 	fill(out, SIZE, 1);
 	POST(fi_write(a.ep, out, SIZE, NULL, a.peer, base, key, &ctx[0]));
@@ -41,7 +43,7 @@ static void all_calls(void)
 	same(in, 1000, 3);
 }
 
-// remote wants a completion for data that came with a write; such have no context of this end.
+// remote expects a completion for data that came with a write. It has no context of this end.
 static void remote(uint64_t data)
 {
 	uint64_t end = now_ms() + 10000;
@@ -73,12 +75,14 @@ static void data(void)
 	same(in, 20, 9);
 }
 
-// refused accesses fail, leave the memory alone, and touch nothing else: what is sent before and after them arrives.
+// refused checks that refused accesses fail and do not touch the memory or other operations: messages sent before and
+// after them arrive.
 static void refused(int what)
 {
 	struct iovec iov = {out, 200};
 	struct fi_rma_iov target = {what == 0 ? base : base + SIZE - 100, 200, what == 0 ? key + 1 : key};
-	struct fi_msg_rma m = {.msg_iov = &iov, .iov_count = 1, .addr = a.peer, .rma_iov = &target, .rma_iov_count = 1, .context = &ctx[0]};
+	struct fi_msg_rma m = {.msg_iov = &iov, .iov_count = 1, .addr = a.peer, .rma_iov = &target,
+		.rma_iov_count = 1, .context = &ctx[0]};
 	memset(memory, 0, SIZE);
 	POST(fi_recv(b.ep, in, 500, NULL, FI_ADDR_UNSPEC, &ctx[5]));
 	POST(fi_recv(b.ep, in + 500, 500, NULL, FI_ADDR_UNSPEC, &ctx[6]));

@@ -12,7 +12,7 @@ static void contexts(struct fi_info *h)
 	h->ep_attr->tx_ctx_cnt = h->ep_attr->rx_ctx_cnt = N;
 }
 
-// only opens an endpoint's domain and vector; the scalable endpoint takes the place of the plain one.
+// open_sep opens a scalable endpoint in place of the plain one, and a vector with bits for its contexts.
 static void open_sep(struct end *e, int which)
 {
 	struct fi_av_attr av = {.type = FI_AV_TABLE, .rx_ctx_bits = 2};

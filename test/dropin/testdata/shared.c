@@ -1,4 +1,4 @@
-// Shared contexts (fi_endpoint(3)): two endpoints of b receive into one context; two of a transmit through one.
+// Shared contexts (fi_endpoint(3)). Two endpoints of b receive into one context, and two of a send through one.
 #include "pair.h"
 
 static struct fid_ep *srx, *second_a, *second_b;
@@ -20,7 +20,7 @@ static void bind_shared(struct end *e)
 	if (e == &a) {
 		struct fid_ep *none;
 		OK(fi_ep_bind(e->ep, &stx->fid, 0));
-		OK(fi_srx_context(a.domain, a.info->rx_attr, &none, NULL)); // what a receives does not matter
+		OK(fi_srx_context(a.domain, a.info->rx_attr, &none, NULL)); // a receives nothing
 		OK(fi_ep_bind(e->ep, &none->fid, 0));
 		return;
 	}
@@ -58,13 +58,13 @@ int main(int argc, char **argv)
 	fi_addr_t first = insert(b.ep), second = insert(second_b);
 	for (int i = 0; i < 4; i++)
 		POST(fi_recv(srx, in[i], 64, NULL, FI_ADDR_UNSPEC, &ctx[i]));
-	for (int i = 0; i < 4; i++) { // from either to either, one after the other
+	for (int i = 0; i < 4; i++) { // from each to each, one after the other
 		fill(out, 64, i);
 		POST(fi_send(i & 1 ? a.ep : second_a, out, 64, NULL, i & 2 ? first : second, &ctx[4 + i]));
 		completion(&a, &ctx[4 + i], NULL);
 		completion(&b, &ctx[i], NULL);
 		same(in[i], 64, i);
 	}
-	IS(fi_recv(b.ep, in[0], 64, NULL, FI_ADDR_UNSPEC, &ctx[0]) < 0); // its receives are the context's
-	exit(0);                                                        // the process ends with all of it open
+	IS(fi_recv(b.ep, in[0], 64, NULL, FI_ADDR_UNSPEC, &ctx[0]) < 0); // receives are posted to the context
+	exit(0); // with all objects open
 }

@@ -1,11 +1,13 @@
-// Signals that somebody sends are the application's: they run its handlers on its threads, as its masks say, however much the library works behind them.
+// Signals of other processes run the application's handlers, on the application's threads, as their masks say, while
+// the library works in the background.
 #define _GNU_SOURCE
 #include "pair.h"
 #include <pthread.h>
 #include <signal.h>
 #include <sys/syscall.h>
 
-static const int all[] = {SIGHUP, SIGINT, SIGQUIT, SIGUSR1, SIGUSR2, SIGALRM, SIGTERM, SIGCHLD, SIGURG, SIGWINCH, SIGIO, SIGPROF, SIGVTALRM, SIGPIPE};
+static const int all[] = {SIGHUP, SIGINT, SIGQUIT, SIGUSR1, SIGUSR2, SIGALRM, SIGTERM, SIGCHLD, SIGURG, SIGWINCH,
+	SIGIO, SIGPROF, SIGVTALRM, SIGPIPE};
 #define COUNT (sizeof all / sizeof *all)
 static volatile sig_atomic_t ran, ran_on;
 
@@ -15,13 +17,14 @@ static void handler(int sig)
 	ran_on = (int)syscall(SYS_gettid);
 }
 
-// masks wants the mask of the thread to be as it was, but for signals that a thread causes itself.
+// masks checks that the mask of the thread is unchanged, except for signals that a thread causes itself.
 static void masks(const sigset_t *want, const char *when)
 {
 	sigset_t have;
 	EQUAL(pthread_sigmask(SIG_SETMASK, NULL, &have), 0);
 	for (int s = 1; s < 32; s++)
-		if (s != SIGILL && s != SIGTRAP && s != SIGBUS && s != SIGFPE && s != SIGSEGV && s != SIGSYS && sigismember(&have, s) != sigismember(want, s)) {
+		if (s != SIGILL && s != SIGTRAP && s != SIGBUS && s != SIGFPE && s != SIGSEGV && s != SIGSYS &&
+			sigismember(&have, s) != sigismember(want, s)) {
 			fprintf(stderr, "%s: the mask of signal %d changed\n", when, s);
 			exit(1);
 		}
@@ -39,7 +42,7 @@ static void talk(void)
 	}
 }
 
-// thread has its own mask, all blocked, and calls the library.
+// thread calls the library with all signals blocked.
 static void *thread(void *arg)
 {
 	sigset_t mask;
@@ -64,7 +67,7 @@ int main(int argc, char **argv)
 	begin(argc, argv);
 	alarm(0);
 	for (size_t i = 0; i < COUNT; i++) {
-		EQUAL(sigismember(&before, all[i]), 0); // loading the library has left the mask as it was
+		EQUAL(sigismember(&before, all[i]), 0); // loading the library must not change the mask
 		EQUAL(sigaction(all[i], &act, NULL), 0);
 	}
 	options.wait_obj = FI_WAIT_FD;
@@ -75,7 +78,7 @@ int main(int argc, char **argv)
 	EQUAL(pthread_create(&t, NULL, thread, NULL), 0);
 	pthread_join(t, NULL);
 
-	// Where the application has a signal blocked, nobody takes it.
+	// Where the application blocks a signal, no thread handles it.
 	sigfillset(&blocked);
 	EQUAL(pthread_sigmask(SIG_SETMASK, &blocked, NULL), 0);
 	talk();
@@ -85,7 +88,8 @@ int main(int argc, char **argv)
 		EQUAL(kill(getpid(), all[i]), 0);
 		talk();
 		if (ran) {
-			fprintf(stderr, "signal %d ran a handler on thread %d of process %d, which has it blocked\n", all[i], ran_on, getpid());
+			fprintf(stderr, "signal %d ran a handler on thread %d of process %d, which has it blocked\n", all[i],
+				ran_on, getpid());
 			exit(1);
 		}
 		EQUAL(sigpending(&pending), 0);
@@ -100,7 +104,7 @@ int main(int argc, char **argv)
 		EQUAL(ran_on, getpid());
 		EQUAL(pthread_sigmask(SIG_BLOCK, &one, NULL), 0);
 		EQUAL(sigaction(all[i], NULL, &now), 0);
-		IS(now.sa_handler == handler); // nobody has changed it
+		IS(now.sa_handler == handler); // the handler is unchanged
 	}
 	pair_close();
 	return 0;

@@ -50,7 +50,7 @@ static void vectors(void)
 	}
 }
 
-// unexpected has messages wait for their receives.
+// unexpected sends messages before their receives are posted.
 static void unexpected(void)
 {
 	fill(out, 30000, 4);
@@ -105,7 +105,7 @@ static void peeking(void)
 	EQUAL(e.len, 24);
 	EQUAL(e.tag, 50);
 	IS(peek(50, FI_CLAIM, &ctx[0], &e));
-	IS(!peek(50, 0, &ctx[1], &e)); // it is claimed
+	IS(!peek(50, 0, &ctx[1], &e)); // the message is claimed
 	struct iovec iov = {in, 24};
 	struct fi_msg_tagged m = {.msg_iov = &iov, .iov_count = 1, .addr = FI_ADDR_UNSPEC, .tag = 50, .context = &ctx[0]};
 	memset(in, 0, 24);

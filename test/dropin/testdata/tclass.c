@@ -13,7 +13,7 @@ static void classes(struct fi_info *h)
 	h->domain_attr->tclass = of_domain;
 }
 
-// marked counts the sockets of this process whose packets have a type of service.
+// marked counts the sockets of this process whose packets have a non-zero type of service.
 static int marked(int tos)
 {
 	int n = 0;
@@ -53,7 +53,7 @@ int main(int argc, char **argv)
 	options.more_hints = classes;
 	try(0, 0, 0, 0);
 	try(FI_TC_LOW_LATENCY, 0, FI_TC_LOW_LATENCY, 46 << 2);
-	try(0, FI_TC_BULK_DATA, FI_TC_BULK_DATA, 10 << 2); // the domain's is the default
+	try(0, FI_TC_BULK_DATA, FI_TC_BULK_DATA, 10 << 2); // the class of the domain is the default
 	try(fi_tc_dscp_set(18), FI_TC_BULK_DATA, fi_tc_dscp_set(18), 18 << 2);
 	try(FI_TC_BEST_EFFORT, 0, FI_TC_BEST_EFFORT, 0);
 	return 0;

@@ -1,5 +1,5 @@
-// Many threads of the application (FI_THREAD_SAFE): several read one queue and post to one endpoint, each completion goes to one of them; threads that
-// call the library once and end leave nothing behind.
+// Several threads of the application (FI_THREAD_SAFE) read one queue and post to one endpoint. Each completion goes to
+// one of them. Threads that call the library once and end leave no resources behind.
 #include "pair.h"
 #include <pthread.h>
 #include <stdatomic.h>

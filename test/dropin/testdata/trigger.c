@@ -47,7 +47,8 @@ static void wait_for(struct fid_cntr *c, uint64_t n)
 static void deferred(void)
 {
 	struct iovec iov = {out, 32};
-	struct fi_op_tagged tagged = {.ep = a.ep, .msg = {.msg_iov = &iov, .iov_count = 1, .addr = a.peer, .tag = 7, .context = &ctx[1]}, .flags = FI_COMPLETION};
+	struct fi_op_tagged tagged = {.ep = a.ep,
+		.msg = {.msg_iov = &iov, .iov_count = 1, .addr = a.peer, .tag = 7, .context = &ctx[1]}, .flags = FI_COMPLETION};
 	struct fi_op_cntr add = {.cntr = done, .value = 10};
 	static struct fi_deferred_work send, more, never;
 	fill(out, 32, 2);
@@ -57,7 +58,7 @@ static void deferred(void)
 	send.op_type = FI_OP_TSEND;
 	send.op.tagged = &tagged;
 	more.threshold = 1;
-	more.triggering_cntr = done; // when the send is done
+	more.triggering_cntr = done; // triggered when the send is done
 	more.op_type = FI_OP_CNTR_ADD;
 	more.op.cntr = &add;
 	never = send;
@@ -73,7 +74,7 @@ static void deferred(void)
 	same(in, 32, 2);
 	completion(&a, &ctx[1], NULL);
 	OK(fi_control(&a.domain->fid, FI_CANCEL_WORK, &never));
-	failure(&a, &ctx[1], FI_ECANCELED); // it asked for a completion
+	failure(&a, &ctx[1], FI_ECANCELED); // it has requested a completion
 	IS(fi_control(&a.domain->fid, FI_CANCEL_WORK, &never) < 0);
 	send.threshold = 2000;
 	OK(fi_control(&a.domain->fid, FI_QUEUE_WORK, &send));

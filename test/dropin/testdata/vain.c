@@ -1,5 +1,5 @@
-// When threads that poll in vain give their processor away: the program stands in for the system, which says how many processors there are (four) and who
-// takes one that is given away.
+// Tests when polling threads that find nothing yield their processor. The program replaces the system functions that
+// tell how many processors there are (four) and that yield one.
 #define _GNU_SOURCE
 #include "pair.h"
 #include <pthread.h>
@@ -9,7 +9,7 @@
 
 enum { SOON = 32, LATE = 1024, LATEST = 32 * LATE, PROCESSORS = 4 };
 
-static atomic_int given; // times that a processor was given away
+static atomic_int given; // how often a processor was yielded
 static atomic_int stranger;
 static struct fid_cntr *cntr;
 
@@ -29,14 +29,14 @@ int sched_getaffinity(pid_t pid, size_t size, cpu_set_t *set)
 	return 0;
 }
 
-// found has this thread find something.
+// found makes this thread find a completion.
 static void found(void)
 {
 	OK(fi_cntr_add(cntr, 1));
 	fi_cntr_read(cntr);
 }
 
-// in_vain polls n times and returns how often the processor was given away.
+// in_vain polls n times and returns how often the processor was yielded.
 static int in_vain(int n)
 {
 	int before = given;
@@ -52,12 +52,12 @@ static void alone(void)
 	EQUAL(in_vain(10), 10);
 	found();
 	EQUAL(in_vain(LATE - 1), 0);
-	stranger = 1; // it is away for long, so it waits for longer
+	stranger = 1; // another program uses the processor for long, so the thread waits longer before it yields
 	EQUAL(in_vain(7 * LATE), 1);
 	EQUAL(in_vain(1), 1);
 	found();
 	EQUAL(in_vain(LATEST - 1), 0);
-	stranger = 0; // nobody was there: it has less patience again
+	stranger = 0; // no other program has used it, so the thread yields sooner again
 	EQUAL(in_vain(5), 5);
 	found();
 	EQUAL(in_vain(LATE - 1), 0);
@@ -74,7 +74,7 @@ static void *poller(void *arg)
 	return NULL;
 }
 
-// crowded has threads that poll leave no processor free, and then end.
+// crowded starts polling threads until no processor is free, and ends them.
 static void crowded(void)
 {
 	pthread_t t[PROCESSORS];
@@ -86,7 +86,7 @@ static void crowded(void)
 		pthread_barrier_wait(&here);
 		found();
 		EQUAL(in_vain(SOON - 1), 0);
-		EQUAL(in_vain(10), n + 1 == PROCESSORS ? 10 : 0); // and this thread
+		EQUAL(in_vain(10), n + 1 == PROCESSORS ? 10 : 0); // with this thread
 		pthread_barrier_wait(&done);
 		for (int i = 0; i < n; i++)
 			pthread_join(t[i], NULL);
@@ -95,7 +95,7 @@ static void crowded(void)
 	EQUAL(in_vain(LATE - 1), 0);
 }
 
-// forked has a child poll, in which calls fail; the parent goes on as before.
+// forked lets a child poll, where calls fail. The parent continues as before.
 static void forked(void)
 {
 	int status;

@@ -1,5 +1,6 @@
-// Programs that were linked with older libfabrics call older versions of the symbols, with shorter structures. Each structure here ends where the page ends
-// and the next page is not there: who reads or writes more of it than its version has faults.
+// Programs that were linked with older libfabrics call older versions of the symbols, with shorter structures. Here
+// each structure ends at the end of a page, and the next page is not mapped. An access beyond the structure of the
+// version causes a fault.
 #define _GNU_SOURCE
 #include "pair.h"
 #include <dlfcn.h>
@@ -20,7 +21,7 @@ static void *versioned(const char *name, int abi)
 	return p;
 }
 
-// edge returns n bytes at the end of a page: what is at from, and behind it ones.
+// edge returns n bytes at the end of a page: a copy of from, then bytes of all ones.
 static void *edge(const void *from, size_t have, size_t n)
 {
 	size_t page = sysconf(_SC_PAGESIZE);
@@ -34,7 +35,7 @@ static void *edge(const void *from, size_t have, size_t n)
 	return p;
 }
 
-// The lengths of the structures since a version: what the headers of 1.17 (1.3) have, and what was added later.
+// The lengths of the structures since a version: the length in the headers of 1.17 (1.3), and what was added later.
 static size_t domain_size(int abi)
 {
 	size_t now = sizeof(struct fi_domain_attr);
@@ -56,12 +57,14 @@ static struct fi_info *short_hints(const struct fi_info *h, int abi)
 	size_t domain = domain_size(abi);
 	char wide[sizeof(struct fi_domain_attr) + 64] = {0}, ep[sizeof(struct fi_ep_attr) + 8] = {0};
 	if (abi == 0)
-		fabric.api_version = 0xffffffff; // was padding: anything may be there
+		fabric.api_version = 0xffffffff; // it was padding and may have any value
 	memcpy(wide, h->domain_attr, sizeof(struct fi_domain_attr));
 	memcpy(ep, h->ep_attr, sizeof(struct fi_ep_attr));
-	copy.tx_attr = edge(h->tx_attr, sizeof *h->tx_attr, abi < 3 ? offsetof(struct fi_tx_attr, tclass) : sizeof *h->tx_attr);
+	copy.tx_attr = edge(h->tx_attr, sizeof *h->tx_attr,
+		abi < 3 ? offsetof(struct fi_tx_attr, tclass) : sizeof *h->tx_attr);
 	copy.rx_attr = edge(h->rx_attr, sizeof *h->rx_attr, sizeof *h->rx_attr);
-	copy.ep_attr = edge(ep, sizeof ep, abi < 1 ? offsetof(struct fi_ep_attr, auth_key_size) : abi < 10 ? sizeof(struct fi_ep_attr) : sizeof ep);
+	copy.ep_attr = edge(ep, sizeof ep,
+		abi < 1 ? offsetof(struct fi_ep_attr, auth_key_size) : abi < 10 ? sizeof(struct fi_ep_attr) : sizeof ep);
 	copy.domain_attr = edge(wide, sizeof wide, domain);
 	copy.fabric_attr = edge(&fabric, sizeof fabric, sizeof fabric);
 	return edge(&copy, sizeof copy, abi < 2 ? offsetof(struct fi_info, nic) : sizeof copy);
@@ -88,7 +91,7 @@ int main(int argc, char **argv)
 		EQUAL(dup->caps, h->caps);
 		IS(!dup->ep_attr->auth_key && !dup->nic);
 		freeinfo(dup);
-		dup = dupinfo(short_hints(list, abi)); // a copy that the program made by itself
+		dup = dupinfo(short_hints(list, abi)); // a copy that the program made itself
 		IS(dup && !strcmp(dup->domain_attr->name, list->domain_attr->name));
 		EQUAL(dup->ep_attr->max_msg_size, list->ep_attr->max_msg_size);
 		EQUAL(dup->src_addrlen, list->src_addrlen);

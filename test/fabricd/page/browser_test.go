@@ -29,11 +29,11 @@ type browser struct {
 	ctx context.Context
 
 	mu       sync.Mutex
-	expected []string // complaints that contain one of these are none
-	said     []string // exceptions, and what the console calls errors: files that are refused, the policy that is broken
+	expected []string // complaints that contain one of these are ignored
+	said     []string // exceptions and errors of the console: refused files, violations of the content security policy
 }
 
-// chromium is one for all tests, each of which has a tab of its own.
+// chromium starts one Chromium for all tests. Each test has a tab of its own.
 var chromium = sync.OnceValues(func() (context.Context, error) {
 	path, err := exec.LookPath("chromium")
 	if err != nil {
@@ -47,8 +47,11 @@ var chromium = sync.OnceValues(func() (context.Context, error) {
 	if err != nil {
 		return nil, err
 	}
-	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path), chromedp.NoSandbox, chromedp.WSURLReadTimeout(patience), // root has no sandbox
-		chromedp.UserDataDir(dir), chromedp.WindowSize(1280, 900), chromedp.Flag("ignore-certificate-errors-spki-list", known.spki))
+	// The sandbox does not run as root.
+	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path), chromedp.NoSandbox,
+		chromedp.WSURLReadTimeout(patience),
+		chromedp.UserDataDir(dir), chromedp.WindowSize(1280, 900),
+		chromedp.Flag("ignore-certificate-errors-spki-list", known.spki))
 	ctx, endAll := chromedp.NewExecAllocator(context.Background(), options...)
 	ctx, endFirst := chromedp.NewContext(ctx)
 	atEnd(func() {
@@ -59,7 +62,8 @@ var chromium = sync.OnceValues(func() (context.Context, error) {
 	return ctx, chromedp.Do(ctx)
 })
 
-// open opens a tab; what goes wrong in it fails the test, unless it is taken with errors. Open it after the daemon is there: it closes first, and sees no daemon go.
+// open opens a tab. Complaints of the browser fail the test, unless the test takes them with errors. Call it after the
+// daemon has started: then the tab closes before the daemon ends.
 func open(t *testing.T) *browser {
 	t.Helper()
 	all, err := chromium()
@@ -78,7 +82,7 @@ func open(t *testing.T) *browser {
 		}
 		cancel()
 	})
-	if err := chromedp.Listen(b.ctx, b.listen); err != nil { // it makes the tab, too
+	if err := chromedp.Listen(b.ctx, b.listen); err != nil { // this creates the tab
 		t.Fatal(err)
 	}
 	return b
@@ -91,20 +95,21 @@ func (b *browser) listen(event any) {
 	case *runtime.EventExceptionThrown:
 		b.said = append(b.said, e.ExceptionDetails.Text)
 	case *log.EventEntryAdded:
-		if e.Entry.Level == log.EntryLevelError && !slices.ContainsFunc(b.expected, func(part string) bool { return strings.Contains(e.Entry.Text, part) }) {
+		if e.Entry.Level == log.EntryLevelError &&
+			!slices.ContainsFunc(b.expected, func(part string) bool { return strings.Contains(e.Entry.Text, part) }) {
 			b.said = append(b.said, e.Entry.Text+" "+e.Entry.URL)
 		}
 	}
 }
 
-// expect says what the browser will complain of: it does so when it likes.
+// expect declares complaints that the browser will make at some time.
 func (b *browser) expect(parts ...string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.expected = append(b.expected, parts...)
 }
 
-// errors takes what the browser complained of.
+// errors returns the browser's complaints so far, and forgets them.
 func (b *browser) errors() []string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -118,7 +123,7 @@ func (b *browser) do(steps ...chromedp.Action[chromedp.Void]) {
 	get(b, chromedp.Steps(steps...))
 }
 
-// get runs an action, and ends the test if that fails.
+// get runs an action, and ends the test if it fails.
 func get[T any](b *browser, a chromedp.Action[T]) T {
 	b.t.Helper()
 	ctx, cancel := context.WithTimeout(b.ctx, patience)
@@ -130,10 +135,11 @@ func get[T any](b *browser, a chromedp.Action[T]) T {
 	return v
 }
 
-// until waits until an expression of JavaScript is true.
+// until waits until a JavaScript expression is true.
 func (b *browser) until(expression string) {
 	b.t.Helper()
-	if _, err := chromedp.Run(b.ctx, chromedp.Poll[bool](expression, chromedp.WithPollingTimeout(patience))); err != nil {
+	if _, err := chromedp.Run(b.ctx,
+		chromedp.Poll[bool](expression, chromedp.WithPollingTimeout(patience))); err != nil {
 		b.picture("failed")
 		b.t.Fatalf("%s: %v; the browser complains of %q", expression, err, b.errors())
 	}
@@ -145,17 +151,18 @@ func (b *browser) value(expression string) string {
 	return fmt.Sprint(get(b, chromedp.Evaluate[any](expression)))
 }
 
-// asks is how many times the page has asked for everything.
+// asks counts how often the page has fetched the state.
 const asks = `performance.getEntriesByType("resource").filter(e => e.name.endsWith("/v1/status")).length`
 
-// refreshed waits until the page has asked twice more, so that it shows what was so when the call was made.
+// refreshed waits until the page has fetched the state twice more, so that it shows what was true at the time of the
+// call.
 func (b *browser) refreshed() {
 	b.t.Helper()
-	b.do(chromedp.Evaluate[chromedp.Void](`performance.clearResourceTimings()`)) // which are at most 250
+	b.do(chromedp.Evaluate[chromedp.Void](`performance.clearResourceTimings()`)) // the buffer holds at most 250
 	b.until(asks + " >= 2")
 }
 
-// look is how a window is.
+// look is the size and colour scheme of a window.
 type look struct {
 	name          string
 	width, height int64
@@ -169,13 +176,14 @@ func (b *browser) as(l look) {
 	if l.phone {
 		options = append(options, chromedp.EmulateMobile, chromedp.EmulateTouch, chromedp.EmulatePortrait)
 	}
-	b.do(chromedp.EmulateViewport(l.width, l.height, options...), func(ctx context.Context, t *chromedp.Target) (chromedp.Void, error) {
-		_, err := cdp.Call(ctx, t, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: l.scheme}}})
-		return chromedp.Void{}, err
-	})
+	b.do(chromedp.EmulateViewport(l.width, l.height, options...),
+		func(ctx context.Context, t *chromedp.Target) (chromedp.Void, error) {
+			_, err := cdp.Call(ctx, t, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: l.scheme}}})
+			return chromedp.Void{}, err
+		})
 }
 
-// picture leaves a picture of the whole page, if pictures are wanted.
+// picture saves a picture of the whole page, if pictures were requested.
 func (b *browser) picture(name string) {
 	b.t.Helper()
 	dir := os.Getenv("GOFABRIC_SCREENSHOTS")

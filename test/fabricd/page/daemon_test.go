@@ -19,10 +19,10 @@ import (
 	"gofabric/test/program"
 )
 
-// patience is how long anything here may take; it is only waited for when something is broken.
+// patience is the time limit for everything here. Only a failing test waits that long.
 const patience = 90 * time.Second
 
-// programs is the folder of fabricd and ofi, built once.
+// programs returns the folder of fabricd and ofi, which are built once.
 var programs = sync.OnceValues(func() (string, error) {
 	dir, err := os.MkdirTemp("", "gofabric-page-")
 	if err != nil {
@@ -33,11 +33,11 @@ var programs = sync.OnceValues(func() (string, error) {
 })
 
 var (
-	undoLock sync.Mutex // tests run beside each other
+	undoLock sync.Mutex // tests run in parallel
 	undo     []func()
 )
 
-// atEnd undoes what was made for all tests.
+// atEnd registers a function that runs after all tests.
 func atEnd(f func()) {
 	undoLock.Lock()
 	defer undoLock.Unlock()
@@ -61,7 +61,7 @@ type site struct {
 	api  *api.Client
 }
 
-// emulate starts a fabricd with a topology: the name of a ready one, or a file.
+// emulate starts a fabricd with a topology: the name of a built-in one, or a file.
 func emulate(t *testing.T, topology string) *site {
 	t.Helper()
 	need.Emulation(t)
@@ -70,7 +70,7 @@ func emulate(t *testing.T, topology string) *site {
 	return s
 }
 
-// plain starts a fabricd without a fabric.
+// plain starts a fabricd without an emulated fabric.
 func plain(t *testing.T) *site {
 	t.Helper()
 	s := newSite(t)
@@ -78,14 +78,14 @@ func plain(t *testing.T) *site {
 	return s
 }
 
-// serve starts the daemon, and has it open the page.
+// serve starts the daemon and opens its page.
 func (s *site) serve(args ...string) {
 	s.t.Helper()
 	s.start(s.fabricd(append(args, "--dir", s.dir)...))
 	s.link = s.page()
 }
 
-// page has the daemon open the page, and returns the link.
+// page opens the page with the command fabricd page and returns the link.
 func (s *site) page() string {
 	s.t.Helper()
 	link, err := s.fabricd("page").Output()
@@ -123,21 +123,21 @@ func (s *site) state() string { return filepath.Join(s.dir, "state") }
 
 func (s *site) key() string { return filepath.Join(s.state(), "tls.key") }
 
-// fabricd is a command of it, about this site.
+// fabricd returns a fabricd command for this site.
 func (s *site) fabricd(args ...string) *exec.Cmd {
 	cmd := exec.Command(filepath.Join(s.bin, "fabricd"), args...)
 	cmd.Env = append(os.Environ(), fabricd.EnvDir+"="+s.dir)
 	return cmd
 }
 
-// start starts a daemon until the test ends.
+// start starts a daemon and ends it with the test.
 func (s *site) start(cmd *exec.Cmd) {
 	s.t.Helper()
 	d := s.begin(cmd)
 	s.t.Cleanup(func() { s.end(d) })
 }
 
-// begin starts a daemon, and waits until it is ready.
+// begin starts a daemon and waits until it is ready.
 func (s *site) begin(cmd *exec.Cmd) *program.Program {
 	s.t.Helper()
 	d := program.Start(s.t, cmd)
@@ -145,19 +145,19 @@ func (s *site) begin(cmd *exec.Cmd) *program.Program {
 	return d
 }
 
-// end ends a daemon, and wants it to end well, and its log to complain of nothing and to be without the token.
+// end stops a daemon. It must exit with status 0, and its log must contain neither complaints nor the token.
 func (s *site) end(d *program.Program) {
 	s.t.Helper()
 	d.Stop()
 	_, token, _ := strings.Cut(s.link, "token=")
 	for line := range strings.Lines(d.String()) {
 		if strings.Contains(line, "level=ERROR") || token != "" && strings.Contains(line, token) {
-			s.t.Errorf("the log says %s", line)
+			s.t.Errorf("the log contains %s", line)
 		}
 	}
 }
 
-// ask asks the daemon behind the page's back.
+// ask sends a request to the daemon without the page.
 func (s *site) ask(method, path string, in, out any) {
 	s.t.Helper()
 	ctx, cancel := context.WithTimeout(s.t.Context(), patience)
@@ -167,7 +167,7 @@ func (s *site) ask(method, path string, in, out any) {
 	}
 }
 
-// fabric is the fabric as the API has it.
+// fabric returns the fabric as the API reports it.
 func (s *site) fabric() (e api.Emulation) {
 	s.t.Helper()
 	s.ask("GET", "/v1/emulation", nil, &e)
@@ -180,7 +180,7 @@ func (s *site) change(link string, c api.LinkChange) {
 	s.ask("PATCH", "/v1/emulation/links/"+link, c, nil)
 }
 
-// run runs ofi in a node until the test ends, again and again: a client may come before its server.
+// run runs ofi in a node until the test ends. It repeats the command, because a client may start before its server.
 func (s *site) run(node string, args ...string) {
 	s.t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
@@ -191,11 +191,12 @@ func (s *site) run(node string, args ...string) {
 	})
 	ended.Go(func() {
 		for ctx.Err() == nil {
-			cmd := exec.CommandContext(ctx, filepath.Join(s.bin, "fabricd"), append([]string{"exec", node, "--", filepath.Join(s.bin, "ofi")}, args...)...)
+			cmd := exec.CommandContext(ctx, filepath.Join(s.bin, "fabricd"),
+				append([]string{"exec", node, "--", filepath.Join(s.bin, "ofi")}, args...)...)
 			cmd.Env = append(os.Environ(), fabricd.EnvDir+"="+s.dir)
 			cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
 			cmd.WaitDelay = patience
-			cmd.Run() // how it ends does not matter
+			cmd.Run() // the exit status does not matter
 			select {
 			case <-ctx.Done():
 			case <-time.After(100 * time.Millisecond):

@@ -18,19 +18,23 @@ import (
 	"gofabric/test/need"
 )
 
-// evil is a name that tries to be more than text.
+// evil is a name that contains HTML with a script.
 const evil = `<img src=x onerror="document.title='evil'">`
 
-// evilProcess says evil wherever a process may say what it likes, and the same of several endpoints, peers and stalls.
+// evilProcess returns a report with evil in every text that a process chooses, and with several endpoints, peers and
+// stalls of that name.
 func evilProcess() *telemetry.Process {
 	peers := []telemetry.Peer{{Address: evil, State: evil}, {Address: evil, State: evil}}
-	e := telemetry.Endpoint{ID: evil, Provider: evil, Address: evil, Interface: evil, Type: evil, Peers: peers, Counters: telemetry.Counts{evil: 1, "rtt": 1}}
-	stall := telemetry.Stall{What: evil, Provider: evil, Interface: evil, Local: evil, Peer: evil, State: evil, Since: time.Unix(1, 0)}
-	return &telemetry.Process{Version: telemetry.Version, Name: evil, Command: evil, Since: time.Now(), Totals: []telemetry.Total{{Provider: evil}},
+	e := telemetry.Endpoint{ID: evil, Provider: evil, Address: evil, Interface: evil, Type: evil, Peers: peers,
+		Counters: telemetry.Counts{evil: 1, "rtt": 1}}
+	stall := telemetry.Stall{What: evil, Provider: evil, Interface: evil, Local: evil, Peer: evil,
+		State: evil, Since: time.Unix(1, 0)}
+	return &telemetry.Process{Version: telemetry.Version, Name: evil, Command: evil, Since: time.Now(),
+		Totals:    []telemetry.Total{{Provider: evil}},
 		Endpoints: []telemetry.Endpoint{e, e, e}, Stalls: []telemetry.Stall{stall, stall}}
 }
 
-// pretend registers such a process, and answers for it until it is told to end, or the test does.
+// pretend registers such a process and answers for it until end is called or the test ends.
 func (s *site) pretend() (end func()) {
 	s.t.Helper()
 	conn, err := net.Dial("unix", filepath.Join(s.dir, fabricd.Stats))
@@ -43,13 +47,15 @@ func (s *site) pretend() (end func()) {
 	}
 	go func() {
 		var q report.Request
-		for report.ReadFrame(conn, &q, report.MaxRequest) == nil && report.WriteFrame(conn, report.Reply{Seq: q.Seq, Process: evilProcess()}, report.MaxFrame) == nil {
+		for report.ReadFrame(conn, &q, report.MaxRequest) == nil &&
+			report.WriteFrame(conn, report.Reply{Seq: q.Seq, Process: evilProcess()}, report.MaxFrame) == nil {
 		}
 	}()
 	return func() { conn.Close() }
 }
 
-// TestHostile shows names, processes, endpoints, peers and stalls that try to be more than text, and that are called alike: they are text, and do not pile up.
+// TestHostile shows names, processes, endpoints, peers and stalls that contain HTML and have equal names. The page
+// shows them as text, and does not accumulate elements.
 func TestHostile(t *testing.T) {
 	t.Parallel()
 	s := plain(t)
@@ -65,7 +71,8 @@ func TestHostile(t *testing.T) {
 	before := b.value(elements)
 	b.refreshed()
 	if after := b.value(elements); after != before || b.value(endpoints) != "3" {
-		t.Errorf("the page grew from %s to %s elements, with %s rows for 3 endpoints", before, after, b.value(endpoints))
+		t.Errorf("the page grew from %s to %s elements, with %s rows for 3 endpoints",
+			before, after, b.value(endpoints))
 	}
 	if n := b.value(`document.querySelectorAll("main img").length`); n != "0" {
 		t.Errorf("%s names have become elements", n)
@@ -73,17 +80,18 @@ func TestHostile(t *testing.T) {
 	if title := b.value("document.title"); title != "fabricd" {
 		t.Errorf("the title is %q", title)
 	}
-	for _, where := range []string{"#names tbody", "#stuck tbody", ".process h3", ".process .note", ".process > .wide tbody", ".process details tbody"} {
+	for _, where := range []string{"#names tbody", "#stuck tbody", ".process h3", ".process .note",
+		".process > .wide tbody", ".process details tbody"} {
 		if got := b.value(`document.querySelector("` + where + `").textContent`); !strings.Contains(got, evil) {
-			t.Errorf("%s does not say what is evil but %q", where, got)
+			t.Errorf("%s contains %q instead of the evil name", where, got)
 		}
 	}
 	b.picture("hostile")
 }
 
-// TestAway ends the daemon and starts another: the page says so, asks for the new token, and goes on.
+// TestAway ends the daemon and starts another. The page reports it, asks for the new token, and continues.
 func TestAway(t *testing.T) {
-	need.Asked(t, "it takes a browser long")
+	need.Asked(t, "it takes a browser a long time")
 	s := newSite(t)
 	first := s.begin(s.fabricd("run", "--dir", s.dir, "--page", "127.0.0.1:0"))
 	s.link = s.page()
@@ -91,7 +99,7 @@ func TestAway(t *testing.T) {
 	b.do(chromedp.Navigate(s.link))
 	const shown = `document.querySelector("#status").textContent.startsWith("up for") && !document.querySelector("#away").textContent`
 	b.until(shown)
-	b.expect("ERR_", "401") // of requests that nobody answers, and the one with the old token
+	b.expect("ERR_", "401") // of requests without an answer, and of the one with the old token
 	s.end(first)
 	b.until(`document.querySelector("#away").textContent.includes("fabricd page opens it") && document.body.classList.contains("stale")`)
 	b.picture("away")

@@ -17,7 +17,7 @@ import (
 	"gofabric/test/need"
 )
 
-// hurry has the page ask fifty times as often, and counts how often it did.
+// hurry makes the page fetch fifty times as often, and counts the fetches.
 const hurry = `
 	window.looks = 0;
 	const wait = window.setTimeout, ask = window.fetch;
@@ -33,9 +33,10 @@ func call[P, R any](command cdp.Command[P, R], params P) chromedp.Action[R] {
 	return func(ctx context.Context, t *chromedp.Target) (R, error) { return cdp.Call(ctx, t, command, params) }
 }
 
-// TestHours shows what comes and goes for as many looks as a page takes in ten minutes: it does not grow.
+// TestHours lets processes and names come and go for as many fetches as the page makes in ten minutes. The page's
+// memory must not grow.
 func TestHours(t *testing.T) {
-	need.Asked(t, "it takes a browser long")
+	need.Asked(t, "it takes a browser a long time")
 	s := plain(t)
 	b := open(t)
 	get(b, call(page.AddScriptToEvaluateOnNewDocument, page.AddScriptToEvaluateOnNewDocumentParams{Source: hurry}))
@@ -61,6 +62,6 @@ func TestHours(t *testing.T) {
 	last := heap(700)
 	t.Logf("%d processes and names came and went; the heap has %.0f, then %.0f bytes", made, first, last)
 	if last > first+150_000 {
-		t.Errorf("600 looks later the page's heap has grown from %.0f to %.0f bytes", first, last)
+		t.Errorf("after 600 fetches the page's heap has grown from %.0f to %.0f bytes", first, last)
 	}
 }

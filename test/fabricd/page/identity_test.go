@@ -20,14 +20,15 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// certified is the certificate that fabricd made for all tests.
+// certified is the certificate that a fabricd made for all tests.
 type certified struct {
-	key  []byte // the file tls.key
+	key  []byte // content of the file tls.key
 	pool *x509.CertPool
-	spki string // the hash of its public key, as Chromium's --ignore-certificate-errors-spki-list wants it
+	spki string // hash of its public key, as for Chromium's --ignore-certificate-errors-spki-list
 }
 
-// identity has a fabricd make a certificate. Those of all tests get it, as one that is started again does, because a Chromium is told but once which to accept.
+// identity makes a fabricd generate a certificate. All tests use it, as a restarted daemon does, because Chromium
+// reads the accepted keys only when it starts.
 var identity = sync.OnceValues(func() (c certified, err error) {
 	bin, err := programs()
 	if err != nil {
@@ -75,7 +76,8 @@ func client(t *testing.T) *http.Client {
 	return c
 }
 
-// TestCertificate: Chromium, which is told to accept one key, shows the page of a daemon that has it, and no page of one that has another.
+// TestCertificate checks that Chromium, which accepts one key, shows the page of a daemon with that key, and not the
+// page of a daemon with another.
 func TestCertificate(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
@@ -89,8 +91,9 @@ func TestCertificate(t *testing.T) {
 	}
 	other.serve("run")
 	b.expect("ERR_CERT_AUTHORITY_INVALID")
-	if _, err := chromedp.Run(b.ctx, chromedp.Navigate(other.link)); err == nil || !strings.Contains(fmt.Sprint(err), "ERR_CERT_AUTHORITY_INVALID") {
-		t.Errorf("a key that it does not know: %v", err)
+	if _, err := chromedp.Run(b.ctx, chromedp.Navigate(other.link)); err == nil ||
+		!strings.Contains(fmt.Sprint(err), "ERR_CERT_AUTHORITY_INVALID") {
+		t.Errorf("with a key that Chromium does not accept: %v", err)
 	}
 	b.picture("warning")
 }

@@ -20,7 +20,7 @@ const (
 	loss       = `document.querySelector("#fault-loss")`
 )
 
-// TestFaults breaks a link by hand and sees the fabric, the map and the table follow.
+// TestFaults breaks a link with the page's controls. The fabric, the map and the table must follow.
 func TestFaults(t *testing.T) {
 	t.Parallel()
 	s := emulate(t, "pair")
@@ -28,13 +28,13 @@ func TestFaults(t *testing.T) {
 	b.do(chromedp.Navigate(s.link))
 	b.until(tableReady)
 	if where := b.value("location.href"); strings.Contains(where, "token") {
-		t.Errorf("the token is still in the address: %s", where)
+		t.Errorf("the token is still in the address bar: %s", where)
 	}
 	if cookies := b.value("document.cookie"); cookies != "" {
 		t.Errorf("cookies: %s", cookies)
 	}
 	if head := b.value(`document.querySelector("#fabric").textContent`); head != "pair, seed 18446744073709551557" {
-		t.Errorf("the head says %q", head)
+		t.Errorf("the heading is %q", head)
 	}
 	s.run("n1", "pingpong", "-p", "udp;ofi_rxd", "-e", "rdm", "-I", "100000000", "-S", "1024")
 	s.run("n2", "pingpong", "-p", "udp;ofi_rxd", "-e", "rdm", "-I", "100000000", "-S", "1024", "10.77.0.1")
@@ -47,9 +47,12 @@ func TestFaults(t *testing.T) {
 		t.Errorf("the slider is at 5 %%, the link loses %v and %v", l.AB.Faults.Loss, l.BA.Faults.Loss)
 	}
 	b.until(`document.querySelector("#map-labels").textContent.includes("loss 5 %") && document.querySelectorAll(".way.faulty").length == 2`)
-	b.until(`Number(document.querySelector("#links tbody tr").cells[6].textContent.replaceAll(",", "")) > 0`)     // lost
-	b.until(`Number(document.querySelector("#processes tbody tr").cells[7].textContent.replaceAll(",", "")) > 0`) // sent again
-	for _, l := range []look{{"light", 1280, 900, "light", false}, {"dark", 1280, 900, "dark", false}, {"phone", 390, 844, "light", true}} {
+	// The column counts lost frames.
+	b.until(`Number(document.querySelector("#links tbody tr").cells[6].textContent.replaceAll(",", "")) > 0`)
+	// The column counts retransmissions.
+	b.until(`Number(document.querySelector("#processes tbody tr").cells[7].textContent.replaceAll(",", "")) > 0`)
+	for _, l := range []look{{"light", 1280, 900, "light", false}, {"dark", 1280, 900, "dark", false},
+		{"phone", 390, 844, "light", true}} {
 		b.as(l)
 		if wide := b.value("document.documentElement.scrollWidth <= innerWidth"); wide != "true" {
 			t.Errorf("%s: the page is wider than its window", l.name)
@@ -59,7 +62,7 @@ func TestFaults(t *testing.T) {
 	stops(t, b, s)
 }
 
-// stops stops one of the processes, and sees it among what is stuck until it goes on.
+// stops stops one of the processes. The page must list it as stuck until it continues.
 func stops(t *testing.T, b *browser, s *site) {
 	t.Helper()
 	var all api.Processes
@@ -77,25 +80,25 @@ func stops(t *testing.T, b *browser, s *site) {
 	b.until(`!document.querySelector("#stuck tbody").textContent.includes("does not answer")`)
 }
 
-// TestWithoutFabric shows a daemon that emulates nothing.
+// TestWithoutFabric shows a daemon that emulates no fabric.
 func TestWithoutFabric(t *testing.T) {
-	need.Asked(t, "it takes a browser long")
+	need.Asked(t, "it takes a browser a long time")
 	s := plain(t)
 	b := open(t)
 	s.ask("PUT", api.NamePath("job/1"), api.Registration{Address: "fi_sockaddr_in://10.0.0.1:7471", Lease: "1m"}, nil)
 	b.do(chromedp.Navigate(s.link))
 	b.until(`document.querySelectorAll("#names tbody tr").length == 1`)
 	if hidden := b.value(`document.querySelector("#emulation").hidden`); hidden != "true" {
-		t.Error("a fabric is shown where there is none")
+		t.Error("the page shows a fabric, but there is none")
 	}
 	b.picture("plain")
 	s.ask("DELETE", api.NamePath("job/1"), nil, nil)
 	b.until(`document.querySelectorAll("#names tbody tr").length == 0 && document.querySelector("#names").textContent.includes("is empty")`)
 }
 
-// TestOneWay changes one direction, pulls the cable out, and heals everything.
+// TestOneWay changes one direction of a link, takes the link down, and removes all faults.
 func TestOneWay(t *testing.T) {
-	need.Asked(t, "it takes a browser long")
+	need.Asked(t, "it takes a browser a long time")
 	s := emulate(t, "pair")
 	b := open(t)
 	b.do(chromedp.Navigate(s.link))
@@ -128,9 +131,10 @@ func TestOneWay(t *testing.T) {
 	}
 }
 
-// TestHold holds a slider while the page refreshes, and another client changes the fault: the slider stays in the hand, and follows when it is let go.
+// TestHold holds a slider while the page refreshes and another client changes the fault. The slider stays where it is
+// held, and follows the fault when it is released.
 func TestHold(t *testing.T) {
-	need.Asked(t, "it takes a browser long")
+	need.Asked(t, "it takes a browser a long time")
 	s := emulate(t, "pair")
 	b := open(t)
 	b.do(chromedp.Navigate(s.link))
@@ -145,7 +149,7 @@ func TestHold(t *testing.T) {
 	b.until(`document.querySelector("#links tbody").textContent.includes("loss 50 %")`)
 	b.refreshed()
 	if v := b.value(`document.querySelector("#fault-loss-value").textContent`); v != "3 %" {
-		t.Errorf("the slider that is held jumped to %s", v)
+		t.Errorf("the slider jumped to %s while it was held", v)
 	}
 	b.do(chromedp.MouseEvent(chromedp.MouseReleased, x, y, chromedp.ButtonLeft, chromedp.ClickCount(1)))
 	b.until(`document.querySelector("#fault-loss-value").textContent == "50 %"`)

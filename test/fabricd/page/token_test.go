@@ -11,7 +11,7 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// TestToken opens the page without a token, types a wrong one and the right one.
+// TestToken opens the page without a token, then enters a wrong token, then the right one.
 func TestToken(t *testing.T) {
 	t.Parallel()
 	s := emulate(t, "pair")
@@ -28,7 +28,7 @@ func TestToken(t *testing.T) {
 	b.until(tableReady)
 }
 
-// TestClosed asks as those do who must get nothing.
+// TestClosed sends requests that must be refused.
 func TestClosed(t *testing.T) {
 	s := emulate(t, "pair")
 	u, err := url.Parse(s.link)
@@ -40,7 +40,8 @@ func TestClosed(t *testing.T) {
 	c := client(t)
 	ask := func(method, path string, header http.Header) *http.Response {
 		t.Helper()
-		r, err := http.NewRequestWithContext(t.Context(), method, u.JoinPath(path).String(), strings.NewReader(`{"up":false}`))
+		r, err := http.NewRequestWithContext(t.Context(), method, u.JoinPath(path).String(),
+			strings.NewReader(`{"up":false}`))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -62,7 +63,7 @@ func TestClosed(t *testing.T) {
 	}{
 		{"GET", "/v1/status", http.Header{"Authorization": {"Bearer " + token}}, 200},
 		{"GET", "/v1/status", http.Header{}, 401},
-		{"GET", "/v1/status", cookie, 401}, // what a browser sends by itself
+		{"GET", "/v1/status", cookie, 401}, // browsers send cookies with every request
 		{"GET", "/v1/status", basic, 401},
 		{"GET", "/v1/page", http.Header{}, 401},
 		{"GET", "/metrics", http.Header{}, 401},
@@ -77,10 +78,11 @@ func TestClosed(t *testing.T) {
 		}
 	}
 	if !s.fabric().Links[0].Up {
-		t.Error("somebody without a token pulled the cable out")
+		t.Error("a client without a token took the link down")
 	}
 	h := ask("GET", "/", http.Header{}).Header
-	for name, want := range map[string]string{"Content-Security-Policy": "default-src 'none'", "X-Content-Type-Options": "nosniff", "Referrer-Policy": "no-referrer"} {
+	for name, want := range map[string]string{"Content-Security-Policy": "default-src 'none'",
+		"X-Content-Type-Options": "nosniff", "Referrer-Policy": "no-referrer"} {
 		if !strings.HasPrefix(h.Get(name), want) {
 			t.Errorf("%s: %q", name, h.Get(name))
 		}

@@ -17,16 +17,16 @@ import (
 	"gofabric/test/wait"
 )
 
-// topology is two nodes, and a cable that loses.
+// topology is two nodes with a link that loses frames.
 const topology = "name: lossy\nnodes: [n1, n2]\nlinks: [{between: [n1, n2], loss: 5%, dup: 2%, delay: 100us}]\n"
 
-// pair is two processes that talk.
+// pair is two processes that exchange messages.
 type pair struct {
 	k              stack
 	source, target *worker
 }
 
-// talk starts processes of some stacks.
+// talk starts a pair for each of some stacks.
 func (s *site) talk(stacks []stack) (pairs []pair) {
 	s.t.Helper()
 	for _, k := range stacks {
@@ -42,8 +42,8 @@ func (s *site) talk(stacks []stack) (pairs []pair) {
 	return pairs
 }
 
-// figures are the values of a scrape by series, a series being its process' name, the metric and its label: `tcp gofabric_errors_total op="send"`. Those of
-// several processes and providers are added up.
+// figures are the values of a scrape by series. A series is the name of a process, the metric and its label: `tcp
+// gofabric_errors_total op="send"`. Values of several processes and providers are added up.
 type figures map[string]float64
 
 func read(text string) figures {
@@ -72,30 +72,42 @@ func read(text string) figures {
 	return f
 }
 
-// The metrics that must grow above zero, by the stacks for which they mean something.
+// The metrics that must grow above zero, by the stacks that have them.
 var (
 	ofAll = []string{
-		`gofabric_operations_total op="send"`, `gofabric_operations_total op="receive"`, `gofabric_bytes_total op="send"`, `gofabric_bytes_total op="receive"`,
+		`gofabric_operations_total op="send"`, `gofabric_operations_total op="receive"`,
+		`gofabric_bytes_total op="send"`, `gofabric_bytes_total op="receive"`,
 		`gofabric_errors_total op="receive"`, `gofabric_again_total call="receive"`,
-		`gofabric_posted_receives`, `gofabric_completions`, `gofabric_stalls what="queue"`, `gofabric_stalls_total what="queue"`, `gofabric_endpoints`, `gofabric_process_start_time_seconds`,
+		`gofabric_posted_receives`, `gofabric_completions`, `gofabric_stalls what="queue"`,
+		`gofabric_stalls_total what="queue"`, `gofabric_endpoints`, `gofabric_process_start_time_seconds`,
 	}
 	ofReliable = []string{
-		`gofabric_operations_total op="read"`, `gofabric_operations_total op="write"`, `gofabric_operations_total op="remote_read"`, `gofabric_operations_total op="remote_write"`,
-		`gofabric_operations_total op="atomic"`, `gofabric_operations_total op="fetch_atomic"`, `gofabric_operations_total op="compare_atomic"`,
-		`gofabric_bytes_total op="read"`, `gofabric_bytes_total op="write"`, `gofabric_operation_seconds_count op="send"`, `gofabric_operation_seconds_sum op="send"`, `gofabric_operation_seconds_count op="read"`,
-		`gofabric_again_total call="transmit"`, `gofabric_pending_operations`, `gofabric_queued_bytes`, `gofabric_unexpected_messages`, `gofabric_unexpected_bytes`,
-		`gofabric_registered_regions`, `gofabric_registered_bytes`, `gofabric_connections state="connected"`, `gofabric_rtt_seconds`, `gofabric_window_bytes`, `gofabric_in_flight_bytes`,
-		`gofabric_retransmitted_total`, `gofabric_spurious_total`, `gofabric_stalls what="send"`, `gofabric_stalls_total what="send"`,
+		`gofabric_operations_total op="read"`, `gofabric_operations_total op="write"`,
+		`gofabric_operations_total op="remote_read"`, `gofabric_operations_total op="remote_write"`,
+		`gofabric_operations_total op="atomic"`, `gofabric_operations_total op="fetch_atomic"`,
+		`gofabric_operations_total op="compare_atomic"`,
+		`gofabric_bytes_total op="read"`, `gofabric_bytes_total op="write"`,
+		`gofabric_operation_seconds_count op="send"`, `gofabric_operation_seconds_sum op="send"`,
+		`gofabric_operation_seconds_count op="read"`,
+		`gofabric_again_total call="transmit"`, `gofabric_pending_operations`, `gofabric_queued_bytes`,
+		`gofabric_unexpected_messages`, `gofabric_unexpected_bytes`,
+		`gofabric_registered_regions`, `gofabric_registered_bytes`, `gofabric_connections state="connected"`,
+		`gofabric_rtt_seconds`, `gofabric_window_bytes`, `gofabric_in_flight_bytes`,
+		`gofabric_retransmitted_total`, `gofabric_spurious_total`, `gofabric_stalls what="send"`,
+		`gofabric_stalls_total what="send"`,
 	}
 	ofConnections = []string{`gofabric_segments_total direction="sent"`, `gofabric_segments_total direction="received"`}
 	ofDatagrams   = []string{
-		`gofabric_datagrams_total direction="sent"`, `gofabric_datagrams_total direction="received"`, `gofabric_datagram_bytes_total direction="sent"`, `gofabric_datagram_bytes_total direction="received"`,
+		`gofabric_datagrams_total direction="sent"`, `gofabric_datagrams_total direction="received"`,
+		`gofabric_datagram_bytes_total direction="sent"`, `gofabric_datagram_bytes_total direction="received"`,
 	}
-	ofRXD = []string{`gofabric_lost_total`, `gofabric_timeouts_total`, `gofabric_window_cuts_total`, `gofabric_drops_total reason="duplicate"`}
+	ofRXD = []string{`gofabric_lost_total`, `gofabric_timeouts_total`, `gofabric_window_cuts_total`,
+		`gofabric_drops_total reason="duplicate"`}
 	ofUDP = []string{`gofabric_drops_total reason="unposted"`}
-	// elsewhere are those that other tests drive: xdp over a veth, peers that come back, and hops that drop long packets.
+	// elsewhere are metrics that other tests cover: xdp over a veth pair, peers that restart, and hops that drop long
+	// packets.
 	elsewhere = []string{"gofabric_bypassed_total", "gofabric_restarts_total", "gofabric_black_holes_total"}
-	// ofPeers are told of peers alone.
+	// ofPeers are reported for single peers only.
 	ofPeers = []string{"gofabric_messages_total", "gofabric_stream_bytes_total", "gofabric_min_rtt_seconds"}
 )
 
@@ -115,7 +127,7 @@ func wanted(k stack) []string {
 	return list
 }
 
-// watch notes the highest value of each series.
+// watch records the highest value of each series.
 type watch struct {
 	s    *site
 	high figures
@@ -129,7 +141,7 @@ func (w *watch) look() figures {
 	return f
 }
 
-// missing is what has never been above zero.
+// missing returns the series that have never been above zero.
 func (w *watch) missing(only func(series string) bool) (list []string) {
 	for _, k := range stacks {
 		for _, m := range wanted(k) {
@@ -141,7 +153,7 @@ func (w *watch) missing(only func(series string) bool) (list []string) {
 	return list
 }
 
-// until waits until none of what a phase brings about is missing.
+// until waits until no series of a phase is missing.
 func (w *watch) until(phase string, only func(series string) bool) {
 	w.s.t.Helper()
 	for end := time.Now().Add(patience); ; time.Sleep(100 * time.Millisecond) {
@@ -151,7 +163,7 @@ func (w *watch) until(phase string, only func(series string) bool) {
 			return
 		}
 		if time.Now().After(end) {
-			w.s.t.Fatalf("%s: always zero, or not there:\n%s", phase, strings.Join(list, "\n"))
+			w.s.t.Fatalf("%s: always zero, or absent:\n%s", phase, strings.Join(list, "\n"))
 		}
 	}
 }
@@ -162,8 +174,8 @@ func has(words ...string) func(string) bool {
 	}
 }
 
-// TestMetrics: every metric is above zero on every stack where it can be, what counts up does not fall when endpoints close, and a
-// Prometheus that scrapes the daemon can answer every question of the dashboard.
+// TestMetrics checks that every metric is above zero on every stack that has it, that counters do not fall when
+// endpoints close, and that a Prometheus that scrapes the daemon can answer every query of the dashboard.
 func TestMetrics(t *testing.T) {
 	t.Parallel()
 	prometheus := tool(t, "prometheus")
@@ -172,8 +184,12 @@ func TestMetrics(t *testing.T) {
 	p := startPrometheus(t, prometheus, address, token, filepath.Join(s.dir, "state/tls.crt"))
 	w, queries := &watch{s, figures{}}, dashboard(t)
 	pairs := s.talk(stacks)
-	w.until("traffic over a cable that loses 5 %", has("retransmitted", "spurious", "lost_total", "timeouts", "window_cuts", "segments", "datagrams", "duplicate", `op="read"`, `op="remote_read"`, "rtt"))
-	p.check(slices.DeleteFunc(slices.Clone(queries), func(q string) bool { return !strings.Contains(q, "gofabric_operation_seconds") })...) // which grow no more later
+	w.until("traffic over a link that loses 5 %",
+		has("retransmitted", "spurious", "lost_total", "timeouts", "window_cuts", "segments", "datagrams",
+			"duplicate", `op="read"`, `op="remote_read"`, "rtt"))
+	// Metrics of single operations do not grow later.
+	p.check(slices.DeleteFunc(slices.Clone(queries),
+		func(q string) bool { return !strings.Contains(q, "gofabric_operation_seconds") })...)
 	for _, p := range pairs {
 		p.source.Tell("stop")
 		p.source.hear("sent")
@@ -182,7 +198,7 @@ func TestMetrics(t *testing.T) {
 		p.source.Tell("go on")
 		p.source.hear("unexpected")
 	}
-	w.until("messages that nobody receives", has("unexpected", "unposted", "atomic", "completions"))
+	w.until("messages without receives", has("unexpected", "unposted", "atomic", "completions"))
 	s.ask("PUT", "/v1/emulation/partition", map[string]any{"groups": [][]string{{"n1"}, {"n2"}}}, nil)
 	for _, p := range pairs {
 		p.source.Tell("flood")
@@ -201,7 +217,8 @@ func TestMetrics(t *testing.T) {
 	checkAll(t)
 }
 
-// TestSilence: in a parted network, what the transport took is stuck, though no operation waits for it, and so are connections; and no more when it is whole again.
+// TestSilence checks a partitioned network. Data that the transport has accepted is reported as stuck, though no
+// operation waits for it, and so are connections. When the partition is healed, nothing is stuck any more.
 func TestSilence(t *testing.T) {
 	t.Parallel()
 	s := emulate(t, "nodes: [n1, n2]\nlinks: [{between: [n1, n2]}]\n")
@@ -223,23 +240,26 @@ func TestSilence(t *testing.T) {
 			return slices.ContainsFunc(s.stuck(p.k.name), func(w string) bool { return strings.HasPrefix(w, why) })
 		})
 	}
-	for _, p := range pairs { // the source has begun to connect once more
+	for _, p := range pairs { // the source has begun to connect again
 		wait.Until(t, p.source.name+" does not connect", func() bool {
 			return slices.ContainsFunc(s.stuck(p.k.name), func(w string) bool {
-				return strings.HasPrefix(w, "connect to "+p.k.name+" by eth0: the connection is opening: nothing has answered there")
+				return strings.HasPrefix(w,
+					"connect to "+p.k.name+" by eth0: the connection is opening: nothing has answered there")
 			})
 		})
 	}
 	s.ask("DELETE", "/v1/emulation/partition", nil, nil)
 	for _, p := range pairs {
 		p.source.hear("unexpected")
-		wait.Until(t, p.source.name+" gets on", func() bool {
-			return !slices.ContainsFunc(s.stuck(p.k.name), func(w string) bool { return strings.Contains(w, "acknowledgement") })
+		wait.Until(t, p.source.name+" continues", func() bool {
+			return !slices.ContainsFunc(s.stuck(p.k.name),
+				func(w string) bool { return strings.Contains(w, "acknowledgement") })
 		})
 	}
 }
 
-// closed waits until the daemon has heard that the endpoints of the sources are closed: then nothing that counts up may be less than before.
+// closed waits until the daemon shows that the endpoints of the sources are closed. By then no counter may have
+// fallen.
 func (w *watch) closed(last figures) {
 	w.s.t.Helper()
 	open := func(f figures) (n float64) {
@@ -249,7 +269,8 @@ func (w *watch) closed(last figures) {
 		return n
 	}
 	before := open(last)
-	wait.Until(w.s.t, "the endpoints are closed", func() bool { return open(read(w.s.scrape())) <= before-float64(len(stacks)) })
+	wait.Until(w.s.t, "the endpoints are closed",
+		func() bool { return open(read(w.s.scrape())) <= before-float64(len(stacks)) })
 	now := read(w.s.scrape())
 	for series, v := range last {
 		if strings.Contains(series, "_total") && strings.Contains(series, " gofabric_") && now[series] < v {
@@ -258,7 +279,7 @@ func (w *watch) closed(last figures) {
 	}
 }
 
-// checkAll checks that no metric of the table is forgotten here.
+// checkAll checks that these lists contain every metric of the table.
 func checkAll(t *testing.T) {
 	t.Helper()
 	known := map[string]bool{}
@@ -270,7 +291,7 @@ func checkAll(t *testing.T) {
 	}
 	for i := range telemetry.Metrics {
 		if name := export.Name(&telemetry.Metrics[i]); !known[name] {
-			t.Errorf("nobody drives %s; known are %s", name, fmt.Sprint(slices.Sorted(maps.Keys(known))))
+			t.Errorf("no test covers %s; covered are %s", name, fmt.Sprint(slices.Sorted(maps.Keys(known))))
 		}
 	}
 }

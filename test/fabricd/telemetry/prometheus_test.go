@@ -25,13 +25,13 @@ func tool(t *testing.T, name string) string {
 	return need.Programs(t, "prometheus", name)
 }
 
-// prometheus is a running one.
+// prometheus is a running Prometheus.
 type prometheus struct {
 	t   *testing.T
 	url string
 }
 
-// makeToken makes a token that may read, and a file for the daemon that knows it.
+// makeToken makes a token that may read, and a token file for the daemon.
 func makeToken(t *testing.T) (address, file, token string) {
 	t.Helper()
 	var said strings.Builder
@@ -48,7 +48,8 @@ func makeToken(t *testing.T) (address, file, token string) {
 	return program.FreeAddress(t), file, strings.TrimSpace(said.String())
 }
 
-// startPrometheus starts one that scrapes a daemon at an address as packaging says, with certificate and token, but more often; and with our rules.
+// startPrometheus starts a Prometheus that scrapes a daemon with the settings of packaging, with certificate and
+// token, but more often. It loads the alert rules of packaging.
 func startPrometheus(t *testing.T, path, daemon, token, certificate string) *prometheus {
 	t.Helper()
 	dir := t.TempDir()
@@ -68,7 +69,8 @@ func startPrometheus(t *testing.T, path, daemon, token, certificate string) *pro
 		t.Fatal(err)
 	}
 	text := string(scrape)
-	for _, r := range [][2]string{{"/etc/prometheus/fabricd.token", write("prometheus.token", token)}, {"/etc/prometheus/fabricd.crt", certificate}, {"127.0.0.1:7480", daemon}} {
+	for _, r := range [][2]string{{"/etc/prometheus/fabricd.token", write("prometheus.token", token)},
+		{"/etc/prometheus/fabricd.crt", certificate}, {"127.0.0.1:7480", daemon}} {
 		if strings.Count(text, r[0]) == 0 {
 			t.Fatalf("the scrape has no %s", r[0])
 		}
@@ -76,12 +78,13 @@ func startPrometheus(t *testing.T, path, daemon, token, certificate string) *pro
 	}
 	config := write("prometheus.yaml", "global: {scrape_interval: 500ms, scrape_timeout: 500ms, evaluation_interval: 500ms}\nrule_files: ["+rules+"]\n"+text)
 	p := &prometheus{t: t, url: program.FreeAddress(t)}
-	cmd := exec.Command(path, "--config.file="+config, "--storage.tsdb.path="+filepath.Join(dir, "tsdb"), "--web.listen-address="+p.url, "--enable-feature=native-histograms")
+	cmd := exec.Command(path, "--config.file="+config, "--storage.tsdb.path="+filepath.Join(dir, "tsdb"),
+		"--web.listen-address="+p.url, "--enable-feature=native-histograms")
 	t.Cleanup(program.Start(t, cmd).Stop)
 	return p
 }
 
-// query asks for an expression: how many series it gives now, or what is wrong with it.
+// query evaluates an expression. It returns the number of series in the result, or the error.
 func (p *prometheus) query(expr string) (series int, wrong string) {
 	resp, err := http.Get("http://" + p.url + "/api/v1/query?query=" + url.QueryEscape(expr))
 	if err != nil {
@@ -105,7 +108,7 @@ func (p *prometheus) query(expr string) (series int, wrong string) {
 	return series, a.Error
 }
 
-// dashboard is the queries of the Grafana dashboard, as Grafana asks them for all processes.
+// dashboard returns the queries of the Grafana dashboard, as Grafana sends them for all processes.
 func dashboard(t *testing.T) (queries []string) {
 	t.Helper()
 	data, err := os.ReadFile(packaging + "grafana/gofabric.json")
@@ -132,7 +135,7 @@ func dashboard(t *testing.T) (queries []string) {
 	return queries
 }
 
-// check waits until every query gives something.
+// check waits until every query has a result.
 func (p *prometheus) check(queries ...string) {
 	p.t.Helper()
 	for end := time.Now().Add(patience); len(queries) > 0; time.Sleep(100 * time.Millisecond) {
@@ -146,15 +149,17 @@ func (p *prometheus) check(queries ...string) {
 			}
 		}
 		if queries = left; time.Now().After(end) {
-			p.t.Fatalf("nothing comes of\n%s", wrong)
+			p.t.Fatalf("these queries have no result:\n%s", wrong)
 		}
 	}
 }
 
-// TestRules: Prometheus' own tool finds nothing wrong with the alert rules, and they say what they are to say, when they are to.
+// TestRules checks with Prometheus' own tool that the alert rules are valid and fire when they should.
 func TestRules(t *testing.T) {
 	for _, args := range [][]string{
-		{"check", "rules", packaging + "prometheus/alerts.yaml"}, {"test", "rules", packaging + "prometheus/alerts_test.yaml"}, {"check", "config", "--syntax-only", packaging + "prometheus/scrape.yaml"},
+		{"check", "rules", packaging + "prometheus/alerts.yaml"},
+		{"test", "rules", packaging + "prometheus/alerts_test.yaml"},
+		{"check", "config", "--syntax-only", packaging + "prometheus/scrape.yaml"},
 	} {
 		if out, err := exec.Command(tool(t, "promtool"), args...).CombinedOutput(); err != nil {
 			t.Errorf("promtool %v: %v\n%s", args, err, out)

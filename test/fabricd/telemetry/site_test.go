@@ -21,10 +21,10 @@ import (
 	"gofabric/test/program"
 )
 
-// patience is how long anything here may take; it is only waited for when something is broken.
+// patience is the time limit for everything here. Only a failing test waits that long.
 const patience = 60 * time.Second
 
-// binary is fabricd.
+// binary is the path of fabricd.
 var binary string
 
 func TestMain(m *testing.M) {
@@ -55,7 +55,7 @@ type site struct {
 	api *api.Client
 }
 
-// emulate starts one.
+// emulate starts a site.
 func emulate(t *testing.T, topology string, args ...string) *site {
 	t.Helper()
 	need.Emulation(t)
@@ -76,14 +76,14 @@ func emulate(t *testing.T, topology string, args ...string) *site {
 	return s
 }
 
-// command is a fabricd command about the site.
+// command returns a fabricd command for the site.
 func (s *site) command(args ...string) *exec.Cmd {
 	cmd := exec.Command(binary, args...)
 	cmd.Env = append(os.Environ(), fabricd.EnvDir+"="+s.dir)
 	return cmd
 }
 
-// ask asks the daemon.
+// ask sends a request to the daemon.
 func (s *site) ask(method, path string, in, out any) {
 	s.t.Helper()
 	if err := s.api.Do(s.t.Context(), method, path, in, out); err != nil {
@@ -91,7 +91,7 @@ func (s *site) ask(method, path string, in, out any) {
 	}
 }
 
-// scrape is /metrics as text.
+// scrape returns /metrics as text.
 func (s *site) scrape() string {
 	s.t.Helper()
 	body, err := s.api.Open(s.t.Context(), http.MethodGet, "/metrics", nil)
@@ -106,7 +106,7 @@ func (s *site) scrape() string {
 	return string(b)
 }
 
-// stuck says what is stuck, and why, of a process' own.
+// stuck returns the reasons why operations of a process are stuck.
 func (s *site) stuck(name string) (why []string) {
 	s.t.Helper()
 	var a api.Stuck
@@ -119,14 +119,14 @@ func (s *site) stuck(name string) (why []string) {
 	return why
 }
 
-// worker is a process of the test's that works in a node.
+// worker is a process of the test that runs in a node.
 type worker struct {
 	*program.Program
 	t    *testing.T
 	name string
 }
 
-// work starts one.
+// work starts a worker.
 func (s *site) work(node, role string, k stack, address string) *worker {
 	s.t.Helper()
 	self, err := os.Executable()
@@ -134,18 +134,19 @@ func (s *site) work(node, role string, k stack, address string) *worker {
 		s.t.Fatal(err)
 	}
 	cmd := s.command("exec", node, "--", self)
-	cmd.Env = append(cmd.Env, envWork+"="+role+" "+k.name+" "+address, telemetry.EnvName+"="+k.name, telemetry.EnvWatchdog+"=300")
+	cmd.Env = append(cmd.Env, envWork+"="+role+" "+k.name+" "+address,
+		telemetry.EnvName+"="+k.name, telemetry.EnvWatchdog+"=300")
 	w := &worker{program.Talk(s.t, cmd), s.t, role + " " + k.name}
 	s.t.Cleanup(func() { w.End(syscall.SIGTERM) })
 	return w
 }
 
-// hear returns the worker's next word.
+// hear returns the next line of the worker's output.
 func (w *worker) hear(want string) string {
 	w.t.Helper()
 	got := w.Line()
 	if strings.HasPrefix(got, "error") || want != "" && got != want {
-		w.t.Fatalf("%s says %q, and should have said %q", w.name, got, want)
+		w.t.Fatalf("%s prints %q instead of %q", w.name, got, want)
 	}
 	return got
 }

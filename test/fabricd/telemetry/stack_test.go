@@ -6,7 +6,7 @@ import "gofabric/core"
 
 // stack is what a pair of processes uses.
 type stack struct {
-	name     string // what its processes are called
+	name     string // the name of its processes
 	provider string
 	kind     core.EPType
 }
@@ -31,7 +31,7 @@ func stackOf(name string) stack {
 func (s stack) connected() bool { return s.kind == core.EPTypeMsg }
 func (s stack) reliable() bool  { return s.kind != core.EPTypeDgram }
 
-// unconnected is the kind of endpoints of this provider that need no connection.
+// unconnected returns the provider's type of endpoint that needs no connection.
 func (s stack) unconnected() core.EPType {
 	if s.connected() {
 		return core.EPTypeRDM
@@ -46,7 +46,7 @@ func (s stack) caps() core.Caps {
 	return core.CapMsg
 }
 
-// size is that of messages of a flood.
+// size returns the size of messages in a flood.
 func (s stack) size() int {
 	if s.reliable() {
 		return 1 << 15

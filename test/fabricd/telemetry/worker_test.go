@@ -17,26 +17,26 @@ import (
 	"gofabric/core"
 )
 
-// The test program is also the processes that work, in nodes of the fabric: a target, and a source that sends to it. They say what the other must know on their
-// output, and do as they are told on their input, one line each.
+// The test's program is also the processes that work in nodes of the fabric: a target, and a source that sends to it.
+// They print what the other must know, and read commands from their input, one line each.
 
-// envWork says which, of which stack, and at which address: "source tcp 10.77.0.1".
+// envWork holds the role, the stack and the address: "source tcp 10.77.0.1".
 const envWork = "GOFABRIC_TEST_WORK"
 
-// work is a process.
+// work is the state of such a process.
 type work struct {
 	ctx   context.Context
 	stack stack
 	node  string
 	in    *bufio.Scanner
 	ep    *gofabric.Endpoint
-	spare *gofabric.Endpoint // keeps the process with the daemon when ep is closed
+	spare *gofabric.Endpoint // keeps the process registered with the daemon when ep is closed
 	peer  gofabric.Peer
 	to    string
 	mem   gofabric.RemoteMemory
 }
 
-// runWork is the process.
+// runWork runs the process.
 func runWork(what string) error {
 	f := strings.Fields(what)
 	w := &work{ctx: context.Background(), stack: stackOf(f[1]), node: f[2], in: bufio.NewScanner(os.Stdin)}
@@ -46,10 +46,10 @@ func runWork(what string) error {
 	return w.target()
 }
 
-// next is the next word of the test's.
+// next returns the next command of the test.
 func (w *work) next() string {
 	if !w.in.Scan() {
-		os.Exit(0) // the test is over
+		os.Exit(0) // the test has ended
 	}
 	return w.in.Text()
 }
@@ -58,9 +58,10 @@ func (w *work) config() gofabric.Config {
 	return gofabric.Config{Provider: w.stack.provider, Node: w.node, Type: w.stack.kind, Caps: w.stack.caps()}
 }
 
-// open opens the endpoint; of a connected one the target listens, and the source connects.
+// open opens the endpoint. With connected endpoints the target listens, and the source connects.
 func (w *work) open(target bool) (err error) {
-	if w.spare, err = gofabric.Open(w.ctx, gofabric.Config{Provider: w.stack.provider, Node: w.node, Type: w.stack.unconnected()}); err != nil {
+	if w.spare, err = gofabric.Open(w.ctx,
+		gofabric.Config{Provider: w.stack.provider, Node: w.node, Type: w.stack.unconnected()}); err != nil {
 		return err
 	}
 	switch {
@@ -96,7 +97,7 @@ func (w *work) open(target bool) (err error) {
 	return err
 }
 
-// target receives, and has memory for others.
+// target receives, and registers memory for peers.
 func (w *work) target() error {
 	if err := w.open(true); err != nil {
 		return err
@@ -123,11 +124,11 @@ func (w *work) target() error {
 		}
 	})
 	w.next()
-	pause() // what comes from now on is unexpected
+	pause() // messages from now on are unexpected
 	wg.Wait()
 	fmt.Println("paused")
 	w.next()
-	if _, err := w.ep.Recv(w.ctx, gofabric.AnyPeer, make([]byte, 16)); err == nil { // too short for what comes
+	if _, err := w.ep.Recv(w.ctx, gofabric.AnyPeer, make([]byte, 16)); err == nil { // shorter than the next message
 		return fmt.Errorf("a message of 1000 bytes fits into 16")
 	}
 	for i := range 1 << 20 { // until there is no room for more
@@ -161,7 +162,7 @@ func (w *work) source() error {
 	}
 	fmt.Println("sent")
 	w.next()
-	for range 20 { // the target receives nothing now
+	for range 20 { // the target posts no receives now
 		if err := w.ep.Send(w.ctx, w.peer, make([]byte, 1000)); err != nil {
 			return err
 		}
@@ -174,18 +175,18 @@ func (w *work) source() error {
 	if err := w.unheard(); err != nil {
 		return err
 	}
-	r.flood(w.stack.size()) // the network is parted
+	r.flood(w.stack.size()) // the network is partitioned
 	fmt.Println("flooded")
 	w.next()
-	w.ep.Close() // and the spare one stays
+	w.ep.Close() // the spare one stays open
 	fmt.Println("closed")
 	for {
 		w.next()
 	}
 }
 
-// unheard waits for the next word. Of datagrams it sends more and more until then: a target drops none before it keeps as much as it may, and how many reach it
-// while the machine is busy nobody knows.
+// unheard waits for the next command. With datagrams it keeps sending until then: a target drops none before it keeps
+// as many as it may, and on a busy machine an unknown number of them reach it.
 func (w *work) unheard() (err error) {
 	told := make(chan struct{})
 	go func() {
@@ -204,7 +205,8 @@ func (w *work) unheard() (err error) {
 	return err
 }
 
-// traffic is messages and remote access, until the test says that it is enough, and some in any case: there is a connection then.
+// traffic sends messages and accesses remote memory until the test stops it, and at least once, so that there is a
+// connection.
 func (w *work) traffic(stop chan struct{}) error {
 	buf := make([]byte, 1000)
 	if w.stack.reliable() {
@@ -224,7 +226,7 @@ func (w *work) traffic(stop chan struct{}) error {
 		if err := w.ep.Send(w.ctx, w.peer, buf); err != nil {
 			return err
 		}
-		for range 16 { // many small ones, of which one in 256 is timed
+		for range 16 { // many small operations, because one in 256 is timed
 			if err := w.ep.Send(w.ctx, w.peer, buf[:64]); err != nil {
 				return err
 			}
@@ -241,13 +243,13 @@ func (w *work) traffic(stop chan struct{}) error {
 	}
 }
 
-// raw is an endpoint whose completions nobody reads.
+// raw is an endpoint whose completions are not read.
 type raw struct {
 	ep   *core.Endpoint
 	dest core.FIAddr
 }
 
-// openRaw opens one beside the other, and has it do one of each.
+// openRaw opens a raw endpoint beside the other, and does one operation of each kind on it.
 func (w *work) openRaw() (*raw, error) {
 	info, d := w.ep.Info().Dup(), w.ep.Domain()
 	info.SrcAddr = w.spare.Name()
@@ -271,13 +273,14 @@ func (w *work) openRaw() (*raw, error) {
 		return r, err
 	}
 	one := make([]byte, 8)
-	args := core.AtomicArgs{IOV: [][]byte{one}, Addr: r.dest, RMAIOC: []core.RMAIoc{{Addr: w.mem.Base, Count: 1, Key: w.mem.Key}}, Type: core.Uint64, Op: core.AtomicSum}
+	args := core.AtomicArgs{IOV: [][]byte{one}, Addr: r.dest,
+		RMAIOC: []core.RMAIoc{{Addr: w.mem.Base, Count: 1, Key: w.mem.Key}}, Type: core.Uint64, Op: core.AtomicSum}
 	result := [][]byte{make([]byte, 8)}
 	r.again(func() error { return ep.Atomic(&args, 0) })
 	r.again(func() error { return ep.FetchAtomic(&args, result, nil, 0) })
 	args.Op = core.AtomicCSwap
 	r.again(func() error { return ep.CompareAtomic(&args, [][]byte{one}, nil, result, nil, 0) })
-	go func() { // progress, with no room for completions
+	go func() { // progress without room for completions
 		for {
 			cq.Read(nil)
 		}
@@ -297,7 +300,7 @@ func (r *raw) again(post func() error) {
 	}
 }
 
-// meet gives the endpoint the target as peer.
+// meet inserts the target's address as a peer of the endpoint.
 func (r *raw) meet(w *work, info *core.Info) error {
 	d := w.ep.Domain()
 	if !w.stack.connected() {

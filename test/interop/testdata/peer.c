@@ -1,27 +1,32 @@
 /*
- * The native end of the interop tests: one libfabric endpoint that does what the lines on its standard input say, and exits when that closes.
+ * The native end of the interop tests: one libfabric endpoint. It reads commands from its standard input, and exits
+ * when that closes.
  *
  *     peer PROVIDER msg|rdm [PORT]
- *     peer -probe PROVIDER msg|rdm         is there such an endpoint?
+ *     peer -probe PROVIDER msg|rdm         exits with 0 if there is such an endpoint
  *
- * It listens at, or is, a port of 127.0.0.1. It has three buffers, tx, rx and mem; peers may reach mem: all of it with key 7, its second half
- * with key 8, all of it for reading only with key 9 (offset addressing). Commands, each answered by one line "ok [value]" or "fail reason":
+ * It listens at a port of 127.0.0.1, or has that address. It has three buffers: tx, rx and mem. Peers may access mem:
+ * all of it with key 7, its second half with key 8, and all of it read-only with key 9 (offset addressing). The answer
+ * to each command is one line, "ok [value]" or "fail reason". The commands are:
  *
  *     name                                 the port
  *     connect PORT DATA                    fi_connect; DATA is private data in hexadecimal, "-" if empty
  *     accept DATA | reject DATA            the latest connection request
  *     shutdown | close                     the endpoint
- *     insert PORT                          into the address vector; the transfers go to the latest
+ *     insert PORT                          into the address vector; transfers use the last one inserted
  *     fill|check BUF OFF LEN SEED          with the pattern of SEED
  *     set BUF OFF DATA | get BUF OFF LEN   at most 256 bytes in hexadecimal
- *     counts                               completed sends, receives, reads, writes, and peers' reads and writes (of RDM endpoints)
+ *     counts                               completed sends, receives, reads, writes, and peers' reads and
+ *                                          writes (of RDM endpoints)
  *     post CALL CTX OFF LEN PARTS FLAGS DATA TAG [ADDR:LEN:KEY]...
- *                                          CALL without "fi_"; from tx for sends and writes, else into rx; PARTS is the length of the iov
+ *                                          CALL without "fi_"; sends and writes use tx, others rx; PARTS is the
+ *                                          length of the iov
  *
- * CALL may also be atomic, fetch or compare (fi_atomicmsg and its sisters): LEN and those of the segments then count operands, DATA is their datatype * 256 + the
- * operation, TAG the bytes of one; what is compared with stands COMPARANDS bytes behind the operands, results go into rx.
+ * CALL may also be atomic, fetch or compare (fi_atomicmsg, fi_fetch_atomicmsg, fi_compare_atomicmsg). Then LEN and the
+ * lengths of segments are numbers of operands, DATA is the datatype * 256 + the operation, and TAG is the size of an
+ * operand in bytes. The comparands are COMPARANDS bytes behind the operands, and results go into rx.
  *
- * Numbers are what strtoull takes. What happens is told by lines of its own, at any time:
+ * Numbers have the format of strtoull. At any time, the peer prints lines about completions and events:
  *
  *     cq CTX FLAGS LEN DATA TAG ERR TEXT   ERR is 0 and TEXT empty for success
  *     eq connreq|connected|shutdown|error ERR DATA
@@ -52,7 +57,7 @@
 #define MAXARGS 24
 #define MAXIOV 4
 #define COMPARANDS 65536
-#define SECONDS 5 /* the longest that a command tries again */
+#define SECONDS 5 /* time limit for repeated attempts of a command */
 
 static struct fi_info *info, *request;
 static struct fid_fabric *fabric;
@@ -82,7 +87,7 @@ static void must(const char *what, long err)
 		die(what, err);
 }
 
-/* Answers of commands. */
+/* Answers to commands. */
 
 static void answer(const char *what, long err)
 {
@@ -127,7 +132,7 @@ static uint64_t next(uint64_t x)
 	return x;
 }
 
-/* Fills b, or returns the first offset that is not the pattern; -1 if all is. */
+/* Fills b, or returns the first offset that differs from the pattern, -1 if there is none. */
 static long pattern(unsigned char *b, size_t n, uint64_t seed, int fill)
 {
 	uint64_t x = seed * 0x9e3779b97f4a7c15u + 0x632be59bd9b4e019u;
@@ -165,7 +170,8 @@ static void progress_cq(void)
 	while ((n = fi_cq_read(cq, &e, 1)) != -FI_EAGAIN) {
 		busy = 1000;
 		if (n == 1) {
-			printf("cq %llu %#llx %zu %#llx %#llx 0\n", (unsigned long long)(uintptr_t)e.op_context, (unsigned long long)e.flags, e.len,
+			printf("cq %llu %#llx %zu %#llx %#llx 0\n", (unsigned long long)(uintptr_t)e.op_context,
+				(unsigned long long)e.flags, e.len,
 			       (unsigned long long)e.data, (unsigned long long)e.tag);
 			continue;
 		}
@@ -175,7 +181,8 @@ static void progress_cq(void)
 		n = fi_cq_readerr(cq, &err, 0);
 		if (n != 1)
 			die("fi_cq_readerr", n);
-		printf("cq %llu %#llx %zu %#llx %#llx %d %s\n", (unsigned long long)(uintptr_t)err.op_context, (unsigned long long)err.flags, err.len,
+		printf("cq %llu %#llx %zu %#llx %#llx %d %s\n", (unsigned long long)(uintptr_t)err.op_context,
+			(unsigned long long)err.flags, err.len,
 		       (unsigned long long)err.data, (unsigned long long)err.tag, err.err, fi_strerror(err.err));
 	}
 }
@@ -214,7 +221,8 @@ static void progress_eq(void)
 				fi_freeinfo(request);
 			request = e->info;
 		}
-		print_event(event == FI_CONNREQ ? "connreq" : event == FI_CONNECTED ? "connected" : "shutdown", 0, e->data, (size_t)n - sizeof *e);
+		print_event(event == FI_CONNREQ ? "connreq" : event == FI_CONNECTED ? "connected" : "shutdown",
+			0, e->data, (size_t)n - sizeof *e);
 	}
 }
 
@@ -264,7 +272,8 @@ static void open_all(char *provider, char *port)
 	if (strstr(provider, "rxm"))
 		hints->caps |= FI_ATOMICS;
 	hints->addr_format = FI_SOCKADDR_IN;
-	must("fi_getinfo", fi_getinfo(FI_VERSION(FI_MAJOR_VERSION, FI_MINOR_VERSION), "127.0.0.1", port, FI_SOURCE, hints, &info));
+	must("fi_getinfo", fi_getinfo(FI_VERSION(FI_MAJOR_VERSION, FI_MINOR_VERSION),
+		"127.0.0.1", port, FI_SOURCE, hints, &info));
 	must("fi_fabric", fi_fabric(info->fabric_attr, &fabric, NULL));
 	must("fi_domain", fi_domain(fabric, info, &domain, NULL));
 	must("fi_cq_open", fi_cq_open(domain, &cq_attr, &cq, NULL));
@@ -289,7 +298,8 @@ static void open_all(char *provider, char *port)
 
 static struct sockaddr_in local(const char *port)
 {
-	struct sockaddr_in a = {.sin_family = AF_INET, .sin_port = htons((uint16_t)number(port)), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+	struct sockaddr_in a = {.sin_family = AF_INET, .sin_port = htons((uint16_t)number(port)),
+		.sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
 	return a;
 }
 
@@ -351,7 +361,8 @@ static ssize_t atomically(const char *call, char **a, struct fi_rma_iov *rma, si
 	size_t off = number(a[1]), count = number(a[2]), size = number(a[6]), i;
 	struct fi_ioc ioc = {tx + off, count}, comp = {tx + off + COMPARANDS, count}, result = {rx + off, count};
 	struct fi_rma_ioc rioc[MAXIOV];
-	struct fi_msg_atomic msg = {.msg_iov = &ioc, .iov_count = 1, .addr = dest, .rma_iov = rioc, .rma_iov_count = nrma, .datatype = (enum fi_datatype)(number(a[5]) >> 8),
+	struct fi_msg_atomic msg = {.msg_iov = &ioc, .iov_count = 1, .addr = dest, .rma_iov = rioc, .rma_iov_count = nrma,
+		.datatype = (enum fi_datatype)(number(a[5]) >> 8),
 				    .op = (enum fi_op)(number(a[5]) & 255), .context = (void *)(uintptr_t)number(a[0])};
 
 	if (off > COMPARANDS || count * size > COMPARANDS)
@@ -526,7 +537,7 @@ static void command(char **a, int n)
 		printf("fail unknown command\n");
 }
 
-/* Takes what there is to read on standard input and runs its complete lines. Returns 0 at its end. */
+/* Reads from standard input without blocking, and executes complete lines. Returns 0 at the end of the input. */
 static int input(void)
 {
 	static char line[8192];
@@ -553,8 +564,9 @@ static int input(void)
 }
 
 /*
- * libfabric's fopen, too. When it is loaded, its provider for RDMA cards looks through the names of all the kernel's functions, whatever provider is asked for
- * (vrb_os_mem_support): a tenth of a second of a processor for each peer.
+ * Also replaces fopen in libfabric. When libfabric is loaded, its verbs provider searches the names of all kernel
+ * functions, whichever provider is requested (vrb_os_mem_support). That takes a tenth of a second of a processor in
+ * each peer.
  */
 FILE *fopen(const char *path, const char *mode)
 {

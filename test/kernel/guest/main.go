@@ -1,7 +1,7 @@
 //go:build linux
 
-// Guest is the first process of the virtual machine that package kernel starts. It prepares the system, runs one program after another, and switches
-// the machine off.
+// Guest is the first process of the virtual machine that package kernel starts. It prepares the system, runs one
+// program after another, and switches the machine off.
 package main
 
 import (
@@ -33,16 +33,18 @@ func main() {
 	}
 }
 
-// prepare mounts what programs expect and loads the modules.
+// prepare mounts the file systems that programs expect, and loads the modules.
 func prepare() error {
 	for _, m := range []struct{ what, where string }{
-		{"proc", "/proc"}, {"sysfs", "/sys"}, {"devtmpfs", "/dev"}, {"tmpfs", "/tmp"}, {"tmpfs", "/run"}, {"bpf", "/sys/fs/bpf"}, {"debugfs", "/sys/kernel/debug"},
+		{"proc", "/proc"}, {"sysfs", "/sys"}, {"devtmpfs", "/dev"}, {"tmpfs", "/tmp"}, {"tmpfs", "/run"},
+		{"bpf", "/sys/fs/bpf"}, {"debugfs", "/sys/kernel/debug"},
 		{"tracefs", "/sys/kernel/tracing"}, {"tmpfs", "/dev/shm"},
 	} {
 		if err := os.MkdirAll(m.where, 0o755); err != nil {
 			return err
 		}
-		if err := unix.Mount(m.what, m.where, m.what, 0, ""); err != nil && !errors.Is(err, unix.EBUSY) && !errors.Is(err, unix.ENODEV) {
+		if err := unix.Mount(m.what, m.where, m.what, 0, ""); err != nil &&
+			!errors.Is(err, unix.EBUSY) && !errors.Is(err, unix.ENODEV) {
 			return fmt.Errorf("mount %s: %w", m.where, err)
 		}
 	}
@@ -69,7 +71,7 @@ func prepare() error {
 	return nil
 }
 
-// load puts a module into the kernel.
+// load loads a module into the kernel.
 func load(path string) error {
 	f, err := os.Open(path)
 	if err != nil {
@@ -91,7 +93,8 @@ func work() error {
 	for i, c := range commands {
 		cmd := exec.Command(c[1], c[2:]...)
 		cmd.Dir = c[0]
-		cmd.Env = []string{"PATH=/bin", "HOME=/tmp", "GOFABRIC_PEERS=required", "GOFABRIC_OFI=/bin/ofi", "GOFABRIC_SLOW=1"}
+		cmd.Env = []string{"PATH=/bin", "HOME=/tmp", "GOFABRIC_PEERS=required",
+			"GOFABRIC_OFI=/bin/ofi", "GOFABRIC_SLOW=1"}
 		out, err := cmd.StdoutPipe()
 		if err != nil {
 			return err

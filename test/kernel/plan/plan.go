@@ -1,4 +1,5 @@
-// Package plan is what the virtual machine is told to do, and how it says what came of it.
+// Package plan is the interface between the test and the virtual machine: the files with the machine's instructions,
+// and the format of its results.
 package plan
 
 import (
@@ -12,13 +13,13 @@ const (
 	Commands = "/plan/commands" // commands; the first word of each is the folder that it runs in
 )
 
-// What begins the lines that the guest says.
+// Prefixes of the lines that the guest prints.
 const (
 	Done   = "guest: done"   // number of the command, and "ok" or an error
-	Broken = "guest: broken" // nothing more is done, because
+	Broken = "guest: broken" // the reason why no more commands run
 )
 
-// Write returns the text of a file of the plan: one item a line, words apart by tabs.
+// Write returns the text of a plan's file: one item on a line, with tabs between words.
 func Write(items [][]string) string {
 	var b strings.Builder
 	for _, words := range items {

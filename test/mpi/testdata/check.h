@@ -1,4 +1,5 @@
-// What the MPI programs of this folder share: failing with the line that failed, patterns in buffers, and knowing on which library they run.
+// The common part of the MPI programs of this folder: checks that print the failed line, patterns in buffers, and the
+// check of the library.
 #ifndef CHECK_H
 #define CHECK_H
 
@@ -9,9 +10,9 @@
 #include <string.h>
 
 static int rank, ranks;
-static const char *part = "start"; // what is being tested
+static const char *part = "start"; // the part of the test that runs
 
-// CHECK ends all ranks with the line of a condition that does not hold.
+// CHECK ends all ranks and prints the line if a condition is false.
 #define CHECK(cond)                                                                                         \
 	do {                                                                                                \
 		if (!(cond)) {                                                                              \
@@ -20,7 +21,7 @@ static const char *part = "start"; // what is being tested
 		}                                                                                           \
 	} while (0)
 
-// fill writes a pattern that depends on the seed and on the place, matches reads it.
+// fill writes a pattern that depends on the seed and the position. matches checks it.
 static inline void fill(void *buf, size_t n, unsigned seed)
 {
 	unsigned char *b = buf;
@@ -37,8 +38,8 @@ static inline int matches(const void *buf, size_t n, unsigned seed)
 	return 1;
 }
 
-// mapped checks that the libfabric of this process is the file that FABRIC_LIBRARY names, and no other: where a library is missing the loader takes
-// the system's without a word.
+// mapped checks that the libfabric of this process is the file that FABRIC_LIBRARY names. Where a library is missing
+// the loader silently takes the system's.
 static inline void mapped(void)
 {
 	const char *want = getenv("FABRIC_LIBRARY");
@@ -73,7 +74,7 @@ static inline void start(int *argc, char ***argv, int level)
 	mapped();
 }
 
-// finish says "ok" once, when all ranks have come here.
+// finish prints "ok" once, when all ranks have called it.
 static inline int finish(void)
 {
 	part = "finish";
@@ -84,7 +85,7 @@ static inline int finish(void)
 	return 0;
 }
 
-// RUN runs a part of a program, all ranks together; GOFABRIC_MPI_VERBOSE=1 says where it is.
+// RUN runs a part of a program in all ranks. GOFABRIC_MPI_VERBOSE=1 prints its name.
 #define RUN(f)                                                                 \
 	do {                                                                   \
 		part = #f;                                                     \

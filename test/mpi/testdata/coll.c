@@ -1,9 +1,10 @@
-// Collectives: every call, several types and lengths, in place, not blocking, over the world, a duplicate, halves, and reversed ranks.
+// Collectives: every call, several types and lengths, in place, nonblocking, over the world, a duplicate, halves, and
+// reversed ranks.
 #include "check.h"
 #include <complex.h>
 #include <time.h>
 
-static MPI_Comm comm; // under test
+static MPI_Comm comm; // the communicator under test
 static int me, size;
 
 static const int lengths[] = {1, 17, 1000, 40000};
@@ -57,7 +58,7 @@ static void gather_scatter(void)
 			MPI_Scatter(b, n, MPI_INT, a, n, MPI_INT, root, comm);
 			CHECK(has(a, n, me * 2 + root));
 		}
-	int total = 0; // the v forms: rank p has p+3 elements, with holes between
+	int total = 0; // the v calls: rank p has p+3 elements, with holes between them
 	for (int p = 0; p < size; p++) {
 		counts[p] = p + 3;
 		places[p] = total;
@@ -237,7 +238,7 @@ static void scattered(void)
 		CHECK(b[i] == (before + i) * size * (size + 1) / 2);
 }
 
-// now is a clock that all ranks share, which are on one machine; MPI_Wtime begins anew in each.
+// now reads a clock that all ranks share, because they are on one machine. MPI_Wtime starts separately in each rank.
 static double now(void)
 {
 	struct timespec t;
@@ -245,7 +246,7 @@ static double now(void)
 	return t.tv_sec + t.tv_nsec / 1e9;
 }
 
-// Several collectives under way at once, and a barrier that nobody leaves before the last has come.
+// Several collectives pending at once, and a barrier that no rank leaves before the last one has entered.
 static void overlapping(void)
 {
 	MPI_Request r[4];

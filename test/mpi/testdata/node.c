@@ -1,5 +1,5 @@
-// A library to preload: it gives a process the host name of NODE, so that Open MPI takes ranks of one machine for ranks of several and does not put
-// windows into memory that they share.
+// A library to preload. It gives a process the host name in NODE, so that Open MPI takes ranks of one machine for
+// ranks of several, and does not put windows into shared memory.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>

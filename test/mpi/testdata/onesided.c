@@ -1,21 +1,23 @@
-// One-sided communication: put, get, accumulate and the atomic calls, under fences, locks and post-start-complete-wait, on windows of all kinds.
+// One-sided communication: put, get, accumulate and the atomic calls, with fences, locks and post-start-complete-wait,
+// on windows of all kinds.
 //
-// Two arguments leave out what Open MPI 4.1 cannot do over btl ofi, whatever the library: "fixed" does without dynamic windows (osc rdma waits there for a
-// lock that it holds itself), "sums" does with sums and replacing as the only operations (others, handed to btl ofi as atomics, end the program).
+// Two arguments leave out what Open MPI 4.1 cannot do over btl ofi with any library. "fixed" uses no dynamic windows:
+// osc rdma would wait for a lock that it holds itself. "sums" uses sums and replacements as the only operations:
+// others, which btl ofi would get as atomics, end the program.
 #include "check.h"
 
 enum { BYTES = 1 << 20, CELLS = BYTES / 8 };
 
 static MPI_Win win;
 static unsigned char *mem; // this rank's window
-static MPI_Aint base[8];   // where the window of each rank begins: 0, but for dynamic windows
+static MPI_Aint base[8]; // start of each rank's window: 0, except with dynamic windows
 static int every = 1;      // all operations, not only sums and replacing
-static int moving = 1;     // windows that memory is attached to later, too
+static int moving = 1; // also test windows to which memory is attached later
 
 static int right(void) { return (rank + 1) % ranks; }
 static int left(void) { return (rank + ranks - 1) % ranks; }
 
-// clean gives every window the same content, seen by all.
+// clean clears this rank's window, and waits for the other ranks.
 static void clean(void)
 {
 	MPI_Win_lock(MPI_LOCK_EXCLUSIVE, rank, 0, win);
@@ -60,7 +62,7 @@ static void fences(void)
 	free(in);
 }
 
-// Under locks: nobody sees half of what another does under an exclusive lock, and readers share.
+// With locks: no rank sees a part of an update under an exclusive lock, and readers share the lock.
 static void locks(void)
 {
 	enum { ROUNDS = 20 };
@@ -134,7 +136,7 @@ static void pscw(void)
 	MPI_Group_free(&from);
 }
 
-// ACCUMULATED adds into all windows from all ranks at once.
+// ACCUMULATED adds to all windows from all ranks at once.
 #define ACCUMULATED(T, type, n)                                                                             \
 	do {                                                                                                \
 		static T x[n];                                                                              \
@@ -182,7 +184,7 @@ static void accumulates(void)
 	MPI_Barrier(MPI_COMM_WORLD);
 }
 
-// Counters that all ranks raise: each value is seen once; and a lock made of compare-and-swap.
+// Counters that all ranks increment: each value is seen once. Also a lock made of compare-and-swap.
 static void atomics(void)
 {
 	enum { ROUNDS = 50 };
@@ -225,7 +227,7 @@ static void atomics(void)
 	MPI_Barrier(MPI_COMM_WORLD);
 }
 
-// Columns of a matrix there from a row here.
+// Columns of a matrix at the target, from a row at the origin.
 static void strided(void)
 {
 	enum { ROWS = 100, COLS = 50 };

@@ -1,10 +1,12 @@
-// Point to point: sizes, order, wildcards, unexpected messages, all modes of sending, requests of all kinds, probes, cancelled and short receives.
+// Point to point: sizes, order, wildcards, unexpected messages, all send modes, requests of all kinds, probes,
+// cancelled and short receives.
 #include "check.h"
 
 #define WORLD MPI_COMM_WORLD
 #define MOST (4 << 20)
 
-static const int lengths[] = {0, 1, 2, 3, 7, 8, 63, 64, 65, 100, 1000, 1024, 4095, 4096, 4097, 16383, 16384, 16385, 32768, 65535, 65536, 100000, 131072,
+static const int lengths[] = {0, 1, 2, 3, 7, 8, 63, 64, 65, 100, 1000, 1024, 4095, 4096, 4097, 16383, 16384, 16385,
+	32768, 65535, 65536, 100000, 131072,
 			      1 << 20, (1 << 20) + 1, MOST};
 #define LENGTHS ((int)(sizeof lengths / sizeof lengths[0]))
 
@@ -24,7 +26,7 @@ static void received(MPI_Status *s, int source, int tag, const void *buf, int n,
 	CHECK(matches(buf, n, seed));
 }
 
-// Every length around the ring, at once in both directions, and back and forth between neighbours.
+// Every length around the ring, in both directions at once, and back and forth between neighbours.
 static void sizes(void)
 {
 	for (int i = 0; i < LENGTHS; i++) {
@@ -49,7 +51,7 @@ static void sizes(void)
 	}
 }
 
-// Any source, any tag: messages of one sender come in the order sent.
+// Any source, any tag: messages of one sender arrive in the order of the sends.
 static void wildcards(void)
 {
 	enum { EACH = 50 };
@@ -71,7 +73,8 @@ static void wildcards(void)
 	}
 }
 
-// Messages that nobody waits for yet, fetched last tag first; some are too long to be sent before they are wanted.
+// Unexpected messages, received in reverse order of their tags. Some are too long to be sent before their receives are
+// posted.
 static void unexpected(void)
 {
 	enum { COUNT = 200 };
@@ -93,7 +96,8 @@ static void unexpected(void)
 	MPI_Waitall(COUNT, r, MPI_STATUSES_IGNORE);
 }
 
-// A synchronous send does not end before its receive has begun; a buffered one ends at once; a ready one finds its receive.
+// A synchronous send does not complete before its receive has started. A buffered one completes at once. A ready one
+// finds its receive.
 static void modes(void)
 {
 	static const int some[] = {0, 1000, 200000};
@@ -133,7 +137,7 @@ static void modes(void)
 	free(buf);
 }
 
-// Many requests at once, with everybody including oneself, ended by each of the calls that wait.
+// Many requests at once, with all ranks including this one, completed by each of the waiting calls.
 static void requests(void)
 {
 	enum { EACH = 8, LEN = 20000, PEERS = 8 };
@@ -240,7 +244,7 @@ static void probes(void)
 	CHECK(!there);
 }
 
-// A receive that is cancelled takes no message; one that is too short says so.
+// A receive that is cancelled takes no message. One that is too short reports an error.
 static void ends(void)
 {
 	MPI_Request r;

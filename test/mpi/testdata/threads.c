@@ -1,4 +1,5 @@
-// Threads: each thread of a rank talks to the same thread of its neighbours, with messages of its own lengths, while the others do.
+// Threads: each thread of a rank exchanges messages with the same thread of its neighbours, with lengths of its own,
+// while the other threads do the same.
 #include "check.h"
 #include <pthread.h>
 

@@ -5,18 +5,19 @@ import "net/netip"
 // Network carries datagrams between hosts, which are numbers.
 type Network struct {
 	*Sched
-	Link Link // all ways but those of Route
+	Link Link // for all pairs of hosts without a Route
 
-	// Down: every datagram is lost.
+	// Down loses every datagram.
 	Down bool
-	// Fragile reports whether a datagram may be damaged. Nil: each may. (Packets that rely on UDP's checksum may not.)
+	// Fragile reports whether a datagram may be damaged. If it is nil, each may. (Packets that rely on UDP's checksum
+	// may not.)
 	Fragile func(b []byte) bool
 	// Tap sees each datagram when it is sent. The bytes are borrowed.
 	Tap func(from, to int, b []byte)
 
 	hosts  []func(*Datagram)
 	routes map[[2]int]*Link
-	cut    map[[2]int]int64 // from, to: no way until then
+	cut    map[[2]int]int64 // by from and to: datagrams are lost until then
 	free   []*Datagram
 	lives  int    // how often Clear was called
 	whole  []byte // scratch
@@ -29,7 +30,7 @@ type Datagram struct {
 
 	n      *Network
 	life   int
-	arrive func() // bound to the datagram: they are used again and again
+	arrive func() // bound to the datagram, which is reused
 }
 
 // New makes a network without hosts.
@@ -37,15 +38,16 @@ func New(s *Sched) *Network {
 	return &Network{Sched: s, routes: map[[2]int]*Link{}, cut: map[[2]int]int64{}}
 }
 
-// Addr is the address of a host, for engines that know their peers by address.
+// Addr returns the address of a host, for engines that know their peers by address.
 func Addr(host int) netip.AddrPort {
 	return netip.AddrPortFrom(netip.AddrFrom4([4]byte{10, 0, byte(host >> 8), byte(host)}), uint16(1000+host))
 }
 
-// Host is the host with the address a. It may not exist.
+// Host returns the host with the address a. It may not exist.
 func Host(a netip.AddrPort) int { return int(a.Port()) - 1000 }
 
-// Attach makes f the receiver of a host's datagrams, those on their way included, in place of an earlier receiver. Nil: they are lost.
+// Attach makes f the receiver of a host's datagrams instead of an earlier receiver, also for datagrams on their way.
+// With nil the datagrams are lost.
 func (n *Network) Attach(host int, f func(*Datagram)) {
 	for len(n.hosts) <= host {
 		n.hosts = append(n.hosts, nil)
@@ -56,10 +58,10 @@ func (n *Network) Attach(host int, f func(*Datagram)) {
 // Route sends the datagrams from one host to another over l.
 func (n *Network) Route(from, to int, l *Link) { n.routes[[2]int{from, to}] = l }
 
-// Cut makes the datagrams from one host to another be lost for the next d nanoseconds.
+// Cut loses the datagrams from one host to another for the next d nanoseconds.
 func (n *Network) Cut(from, to int, d int64) { n.cut[[2]int{from, to}] = n.Now + d }
 
-// Clear makes all datagrams on their way be lost.
+// Clear loses all datagrams on their way.
 func (n *Network) Clear() { n.lives++ }
 
 // Send sends a datagram. Head and parts are borrowed.
@@ -128,7 +130,7 @@ func (d *Datagram) deliver() {
 	d.Free()
 }
 
-// Free gives the datagram back. It clears the first bytes, so that a receiver that still uses them is found out.
+// Free returns the datagram. It clears the first bytes, so that a use after Free is noticed.
 func (d *Datagram) Free() {
 	clear(d.B[:min(len(d.B), 64)])
 	d.n.free = append(d.n.free, d)

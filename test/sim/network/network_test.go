@@ -15,7 +15,7 @@ type arrival struct {
 	b  []byte
 }
 
-// pair makes hosts 0 and 1 joined by l, and records what arrives at host 1.
+// pair makes hosts 0 and 1, which l connects, and records what arrives at host 1.
 func pair(seed uint64, l Link) (*Network, *[]arrival) {
 	n, came := New(NewSched(seed)), &[]arrival{}
 	n.Link = l
@@ -26,10 +26,10 @@ func pair(seed uint64, l Link) (*Network, *[]arrival) {
 	return n, came
 }
 
-// body is datagram i of the tests: its number, twice.
+// body returns the content of datagram i: its number, twice.
 func body(i int) []byte { return fmt.Appendf(nil, "%06d%06d", i, i) }
 
-// burst sends count datagrams, gap nanoseconds apart, and lets all arrive.
+// burst sends count datagrams, gap nanoseconds apart, and waits until all have arrived.
 func burst(n *Network, count int, gap int64) {
 	for i := range count {
 		n.After(int64(i)*gap, func() { n.Send(0, 1, body(i)[:2], [][]byte{body(i)[2:4], body(i)[4:]}) })
@@ -38,7 +38,7 @@ func burst(n *Network, count int, gap int64) {
 	}
 }
 
-// TestClean has each datagram arrive once, whole and in order, after the delay.
+// TestClean checks that each datagram arrives once, whole and in order, after the delay.
 func TestClean(t *testing.T) {
 	n, came := pair(1, Link{Delay: 500})
 	burst(n, 1000, 7)
@@ -52,17 +52,18 @@ func TestClean(t *testing.T) {
 	}
 }
 
-// TestFaults counts what goes wrong.
+// TestFaults counts the faults.
 func TestFaults(t *testing.T) {
 	const count = 20000
-	n, came := pair(1, Link{Loss: 0.1, Dup: 0.2, Reorder: 0.05, Late: 0.3, Delay: 1000, Jitter: 10, Behind: 5000, Latest: 1e6})
+	n, came := pair(1, Link{Loss: 0.1, Dup: 0.2, Reorder: 0.05, Late: 0.3, Delay: 1000,
+		Jitter: 10, Behind: 5000, Latest: 1e6})
 	burst(n, count, 20)
 	times := map[string]int{}
 	behind, muchLater := 0, 0
 	for _, a := range *came {
 		var i int
 		if _, err := fmt.Sscanf(string(a.b), "%06d", &i); err != nil || i >= count || !bytes.Equal(a.b, body(i)) {
-			t.Fatalf("%q came", a.b)
+			t.Fatalf("%q arrived", a.b)
 		}
 		if times[string(a.b)]++; times[string(a.b)] == 1 {
 			late := a.at - (1 + int64(i)*20 + 1000)
@@ -85,11 +86,11 @@ func TestFaults(t *testing.T) {
 func near(t *testing.T, what string, got int, want float64) {
 	t.Helper()
 	if f := float64(got); f < 0.85*want || f > 1.15*want {
-		t.Errorf("%d %s, about %.0f were to be", got, what, want)
+		t.Errorf("%d %s, want about %.0f", got, what, want)
 	}
 }
 
-// TestDamage turns over one bit, of what is fragile.
+// TestDamage checks that one bit of a fragile datagram is inverted.
 func TestDamage(t *testing.T) {
 	n, came := pair(1, Link{Corrupt: 0.1})
 	burst(n, 5000, 1)
@@ -110,29 +111,29 @@ func TestDamage(t *testing.T) {
 	burst(n, 200, 1)
 	for i, a := range *came {
 		if !bytes.Equal(a.b, body(i)) {
-			t.Fatalf("%s came as %s", body(i), a.b)
+			t.Fatalf("%s arrived as %s", body(i), a.b)
 		}
 	}
 }
 
-// TestRate has datagrams wait for a wire that two ways share, and be dropped where the queue is full.
+// TestRate checks that datagrams wait for a link that two paths share, and are dropped when the queue is full.
 func TestRate(t *testing.T) {
 	n, came := pair(1, Link{})
 	wire := &Link{Rate: 1e9, Queue: 1000} // a byte per nanosecond
 	n.Route(0, 1, wire)
 	n.Route(2, 1, wire)
 	for i := range 40 {
-		n.Send(i%2*2, 1, make([]byte, 72), nil) // 100 with its headers
+		n.Send(i%2*2, 1, make([]byte, 72), nil) // 100 bytes with the headers
 	}
 	for n.Step() {
 	}
 	first := len(*came)
 	if first < 7 || first > 10 || wire.Full != 40-first || wire.Sent != 40 || n.Link.Sent != 0 {
-		t.Fatalf("%d came, %+v", len(*came), wire)
+		t.Fatalf("%d arrived, %+v", len(*came), wire)
 	}
 	for i, a := range *came {
 		if least := int64(1 + 100*(i+1)); a.at < least || a.at > least+50*int64(i+1) {
-			t.Errorf("%d came at %d", i, a.at)
+			t.Errorf("%d arrived at %d", i, a.at)
 		}
 	}
 	wire.Queue, wire.Longest = 0, 72
@@ -141,11 +142,11 @@ func TestRate(t *testing.T) {
 	for n.Step() {
 	}
 	if len(*came) != first+1 || wire.Lost != 1 {
-		t.Errorf("%d came, %+v", len(*came), wire)
+		t.Errorf("%d arrived, %+v", len(*came), wire)
 	}
 }
 
-// TestCut loses what is sent meanwhile, in one direction; Down loses everything, Clear what is on its way.
+// TestCut loses what is sent during a cut, in one direction. Down loses everything, Clear what is on its way.
 func TestCut(t *testing.T) {
 	n, came := pair(1, Link{Delay: 10})
 	back := 0
@@ -162,7 +163,7 @@ func TestCut(t *testing.T) {
 		n.Now += 10
 	}
 	if len(*came) != 15 || back != 20 {
-		t.Errorf("%d and %d came", len(*came), back)
+		t.Errorf("%d and %d arrived", len(*came), back)
 	}
 	n.Down = true
 	send()
@@ -173,11 +174,12 @@ func TestCut(t *testing.T) {
 	for n.Step() {
 	}
 	if len(*came) != 16 || back != 21 {
-		t.Errorf("%d and %d came", len(*came), back)
+		t.Errorf("%d and %d arrived", len(*came), back)
 	}
 }
 
-// TestAttach has a host's successor get what was on its way, and nobody what is sent to no host.
+// TestAttach checks that a host's next receiver gets what was on its way, and that datagrams to unknown hosts are
+// lost.
 func TestAttach(t *testing.T) {
 	n, came := pair(1, Link{Delay: 10})
 	for _, host := range []int{-5, 1, 7} {
@@ -192,14 +194,14 @@ func TestAttach(t *testing.T) {
 	for n.Step() {
 	}
 	if len(*came) != 0 || len(next) != 1 || !bytes.Equal(next[0], body(6)) {
-		t.Errorf("%d came to the first, %q to the second", len(*came), next)
+		t.Errorf("%d arrived at the first, %q at the second", len(*came), next)
 	}
 	if Host(Addr(300)) != 300 {
 		t.Error(Addr(300))
 	}
 }
 
-// TestTap sees what is lost, too; a datagram that is kept after Free does not look the same.
+// TestTap checks that Tap sees lost datagrams, too, and that Free clears a datagram.
 func TestTap(t *testing.T) {
 	n, _ := pair(1, Link{Loss: 1})
 	var seen [][]byte
@@ -219,16 +221,17 @@ func TestTap(t *testing.T) {
 	n.Send(0, 1, body(3), nil)
 	n.Step()
 	if bytes.Equal(kept, body(3)) {
-		t.Error("what was only borrowed is still there")
+		t.Error("a freed datagram still has its content")
 	}
 }
 
-// TestReplay has the same seed give the same run, and others others.
+// TestReplay checks that a seed always gives the same run, and different seeds different runs.
 func TestReplay(t *testing.T) {
 	sums := map[uint64]uint64{}
 	for range 2 {
 		for seed := range uint64(10) {
-			n, came := pair(seed, Link{Rate: 1e9, Queue: 3000, Loss: 0.1, Dup: 0.1, Reorder: 0.1, Corrupt: 0.1, Late: 0.1, Delay: 1000, Jitter: 100, Behind: 500, Latest: 500})
+			n, came := pair(seed, Link{Rate: 1e9, Queue: 3000, Loss: 0.1, Dup: 0.1, Reorder: 0.1, Corrupt: 0.1,
+				Late: 0.1, Delay: 1000, Jitter: 100, Behind: 500, Latest: 500})
 			burst(n, 500, 20)
 			h := fnv.New64a()
 			for _, a := range *came {
@@ -246,11 +249,11 @@ func TestReplay(t *testing.T) {
 	}
 	slices.Sort(all)
 	if len(slices.Compact(all)) != 10 {
-		t.Error("seeds give the same run")
+		t.Error("different seeds give the same run")
 	}
 }
 
-// TestSched has events happen in the order of their times, and of scheduling, and time not go back.
+// TestSched checks that events happen in the order of their times and of scheduling, and that time never goes back.
 func TestSched(t *testing.T) {
 	s := NewSched(1)
 	var did []int
@@ -263,13 +266,13 @@ func TestSched(t *testing.T) {
 	s.Now = 100
 	for s.Step() {
 		if s.Now != 100 {
-			t.Fatalf("it is %d", s.Now)
+			t.Fatalf("the time is %d", s.Now)
 		}
 	}
 	if fmt.Sprint(did) != "[0 2 4 6 8 1 3 5 7 9]" {
 		t.Error(did)
 	}
 	if _, ok := s.Next(); ok {
-		t.Error("an event is left")
+		t.Error("there is another event")
 	}
 }

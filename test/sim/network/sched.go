@@ -7,7 +7,8 @@ import (
 	"gofabric/internal/queue"
 )
 
-// Sched is the one event queue, with virtual time in nanoseconds, the only source of randomness, and the trace.
+// Sched is the event queue with virtual time in nanoseconds. It is also the only source of randomness, and has the
+// trace.
 type Sched struct {
 	*rand.Rand
 	Now  int64
@@ -17,18 +18,18 @@ type Sched struct {
 	events queue.Heap[int64, func()] // by time
 }
 
-// NewSched starts at time 1: engines take 0 for no time.
+// NewSched starts at time 1, because engines use 0 for no time.
 func NewSched(seed uint64) *Sched {
 	return &Sched{Rand: rand.New(rand.NewPCG(seed, 0x5eed)), Now: 1, Hash: 14695981039346656037}
 }
 
-// Chance is true with a probability of n in 100.
+// Chance returns true with a probability of n percent.
 func (s *Sched) Chance(n int) bool { return s.IntN(100) < n }
 
-// After schedules do. What is scheduled for the same time happens in the order in which it was scheduled.
+// After schedules do. Events for the same time happen in the order in which they were scheduled.
 func (s *Sched) After(delay int64, do func()) { s.events.Push(s.Now+delay, do) }
 
-// Next is when the next event happens; false: there is none.
+// Next returns when the next event happens, and false if there is none.
 func (s *Sched) Next() (at int64, ok bool) {
 	if s.events.Len() == 0 {
 		return 0, false
@@ -36,7 +37,7 @@ func (s *Sched) Next() (at int64, ok bool) {
 	return s.events.MinKey(), true
 }
 
-// Step makes the next event happen, now if its time has passed, and is false when there is none.
+// Step runs the next event, at once if its time has passed. It returns false if there is none.
 func (s *Sched) Step() bool {
 	if s.events.Len() == 0 {
 		return false
@@ -46,7 +47,7 @@ func (s *Sched) Step() bool {
 	return true
 }
 
-// Trace adds to the hash, and to the log if there is one.
+// Trace adds an entry to the hash, and to the log if there is one.
 func (s *Sched) Trace(node int, what string, a, b uint64) {
 	h := s.Hash
 	for _, v := range [4]uint64{uint64(s.Now), uint64(node), a, b} {

@@ -10,11 +10,11 @@ import (
 
 // User receives the calls of an End.
 type User interface {
-	// Message takes a message, whose bytes are borrowed; false: not now.
+	// Message receives a message, whose bytes are borrowed. It returns false to get the message again later.
 	Message(conn int, b []byte) bool
 	// Finished reports the end of an operation.
 	Finished(token uint64)
-	// Named is registered memory that the peer names.
+	// Named returns registered memory that the peer names.
 	Named(r wire.RMAIov, write bool) []byte
 	// Written reports a write by the peer, to exposed or to registered memory.
 	Written(f *Frame, exposed bool)
@@ -26,18 +26,18 @@ type User interface {
 type End struct {
 	Peer     *End
 	Out      []*Frame // to the peer, in order
-	AuxConns int      // besides the first
+	AuxConns int      // in addition to the first
 	Lazy     bool     // payload is lent until Release
 	Broken   bool     // what is sent is lost
 
-	// Full reports that an operation finds no room now. Nil: there is always room.
+	// Full reports that there is no room for an operation now. If it is nil, there is always room.
 	Full func() bool
 	// Queued, if not nil, is called with each frame that is sent.
 	Queued func(*Frame)
 
 	user    User
-	last    int                 // connection of a read or write
-	pending map[uint64][][]byte // of reads, by token
+	last    int                 // number of the connection that carries reads and writes
+	pending map[uint64][][]byte // buffers of reads, by token
 	exposed map[uint64]region   // by key
 	handles map[uint64][]uint64 // keys
 	next    uint64
@@ -54,10 +54,10 @@ func New(u User) *End {
 	return &End{user: u, pending: map[uint64][][]byte{}, exposed: map[uint64]region{}, handles: map[uint64][]uint64{}}
 }
 
-// Exposed is the number of buffers that the peer may access.
+// Exposed returns the number of buffers that the peer may access.
 func (e *End) Exposed() int { return len(e.exposed) }
 
-// Pending is the number of reads without an answer.
+// Pending returns the number of reads without an answer.
 func (e *End) Pending() int { return len(e.pending) }
 
 // Send queues a message.
@@ -90,7 +90,7 @@ func (e *End) Store(local [][]byte, f Frame) (done bool, err error) {
 	return e.post(&f)
 }
 
-// check checks the buffers of a read or write, and returns how long they are.
+// check checks the buffers of a read or write and returns their length.
 func check(local [][]byte, remote []wire.RMAIov) (n int) {
 	far := 0
 	for _, b := range local {
@@ -105,7 +105,7 @@ func check(local [][]byte, remote []wire.RMAIov) (n int) {
 	return n
 }
 
-// conn is the connection of a read or write.
+// conn returns the connection of a read or write.
 func (e *End) conn() int {
 	if e.AuxConns > 0 {
 		e.last = e.last%e.AuxConns + 1
@@ -141,20 +141,20 @@ func (e *End) Release(f *Frame) {
 	e.user.Pump()
 }
 
-// Break breaks the connection: frames on their way are lost in both directions, and all later ones.
+// Break breaks the connection. Frames on their way are lost in both directions, and so are all later ones.
 func (e *End) Break() {
 	for _, x := range []*End{e, e.Peer} {
 		x.Broken, x.Out = true, nil
 	}
 }
 
-// Deliver brings the i-th frame of Out to the peer, and reports whether that has taken it.
+// Deliver delivers the i-th frame of Out to the peer, and reports whether the peer has accepted it.
 func (e *End) Deliver(i int) bool {
 	f := e.Out[i]
 	if !e.Peer.receive(f) {
 		return false
 	}
-	if i < len(e.Out) && e.Out[i] == f { // else the connection has broken
+	if i < len(e.Out) && e.Out[i] == f { // otherwise the connection has broken
 		e.Out = slices.Delete(e.Out, i, i+1)
 	}
 	return true
@@ -166,7 +166,7 @@ func (e *End) receive(f *Frame) bool {
 		b := bytes.Clone(f.Bytes())
 		took := e.user.Message(f.Conn, b)
 		for i := range b {
-			b[i] = 0xdd // it was only borrowed
+			b[i] = 0xdd // the message was only borrowed
 		}
 		if !took {
 			return false
@@ -211,7 +211,7 @@ func (e *End) written(f *Frame) {
 	e.user.Written(f, exposed)
 }
 
-// memory is what the peer names.
+// memory returns the memory that the peer names.
 func (e *End) memory(r wire.RMAIov, write bool) (b []byte, exposed bool) {
 	if x, ok := e.exposed[r.Key]; ok && x.write == write && r.Addr+r.Len <= uint64(len(x.b)) {
 		return x.b[r.Addr : r.Addr+r.Len], true
@@ -222,7 +222,7 @@ func (e *End) memory(r wire.RMAIov, write bool) (b []byte, exposed bool) {
 // Expose lets the peer access memory.
 func (e *End) Expose(local [][]byte, write bool, ranges []wire.RMAIov) (handle uint64, err error) {
 	if len(ranges) != len(local) {
-		panic("rma: not a range for each buffer")
+		panic("rma: each buffer needs a range")
 	}
 	e.next++
 	handle = e.next
@@ -236,7 +236,7 @@ func (e *End) Expose(local [][]byte, write bool, ranges []wire.RMAIov) (handle u
 	return handle, nil
 }
 
-// Accessed is how many bytes of exposed memory the peer has written.
+// Accessed returns how many bytes of exposed memory the peer has written.
 func (e *End) Accessed(handle uint64) (n uint64) {
 	for _, key := range e.handles[handle] {
 		n += e.exposed[key].accessed

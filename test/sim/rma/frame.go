@@ -6,28 +6,28 @@ import (
 	"gofabric/internal/xnet/wire"
 )
 
-// Kind is what a frame is.
+// Kind is the kind of a frame.
 type Kind byte
 
 // The kinds of frames.
 const (
 	Message Kind = 'm'
 	Read    Kind = 'r'
-	Answer  Kind = 'a' // to a read
+	Answer  Kind = 'a' // of a read
 	Write   Kind = 'w'
 	Ack     Kind = 'k' // of a message or write with Delivery
 )
 
-// Frame is what travels.
+// Frame is a frame of the connection.
 type Frame struct {
 	Kind     Kind
 	Conn     int
-	Token    uint64 // of the end that has posted the operation
+	Token    uint64 // chosen by the end that has posted the operation
 	Ranges   []wire.RMAIov
 	Data     uint64
 	HasData  bool
 	Delivery bool
-	Lent     bool // until Release
+	Lent     bool // the payload is lent until Release
 	Len      int  // of the payload
 
 	parts [][]byte
@@ -35,7 +35,7 @@ type Frame struct {
 	have  bool
 }
 
-// Bytes copies what was lent, unless that has been done.
+// Bytes returns the payload. It copies a lent payload once.
 func (f *Frame) Bytes() []byte {
 	if !f.have {
 		f.b, f.parts, f.have = bytes.Join(f.parts, nil), nil, true

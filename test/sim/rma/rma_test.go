@@ -9,7 +9,7 @@ import (
 	"gofabric/internal/xnet/wire"
 )
 
-// user notes what it is told.
+// user records the calls that it gets.
 type user struct {
 	*End
 	mem    []byte
@@ -54,12 +54,14 @@ func parts(s ...string) (list [][]byte) {
 	return list
 }
 
-// TestMessages go over connections, in order on each, and stay while they are not taken.
+// TestMessages checks that messages are in order on each connection, and stay in the queue while the peer does not
+// accept them.
 func TestMessages(t *testing.T) {
 	a, b := pair()
 	a.AuxConns = 2
 	for i, group := range []uint64{0, 1, 2, 3} {
-		if done, err := a.Send([]byte(fmt.Sprint(i)), parts("x", "y"), i == 3, group, uint64(i)); done != (i < 3) || err != nil {
+		if done, err := a.Send([]byte(fmt.Sprint(i)), parts("x", "y"), i == 3, group, uint64(i)); done != (i < 3) ||
+			err != nil {
 			t.Fatal(done, err)
 		}
 	}
@@ -82,7 +84,7 @@ func TestMessages(t *testing.T) {
 	}
 }
 
-// TestLoan reads payload when it is delivered, or given back.
+// TestLoan checks that payload is read when it is delivered or released.
 func TestLoan(t *testing.T) {
 	a, b := pair()
 	a.Lazy = true
@@ -125,7 +127,9 @@ func TestMemory(t *testing.T) {
 	if err != nil || b.Exposed() != 2 {
 		t.Fatal(err)
 	}
-	done, err := a.Store(parts("abc", "def"), Frame{Token: 8, Ranges: []wire.RMAIov{{Addr: 1, Len: 3, Key: ranges[0].Key}, {Len: 3, Key: ranges[1].Key}}, Delivery: true})
+	done, err := a.Store(parts("abc", "def"),
+		Frame{Token: 8, Ranges: []wire.RMAIov{{Addr: 1, Len: 3, Key: ranges[0].Key}, {Len: 3, Key: ranges[1].Key}},
+			Delivery: true})
 	if done || err != nil {
 		t.Fatal(done, err)
 	}
@@ -139,12 +143,13 @@ func TestMemory(t *testing.T) {
 	if b.Conceal(h); b.Exposed() != 0 {
 		t.Error("still exposed")
 	}
-	if done, _ = a.Store(parts("X"), Frame{Ranges: []wire.RMAIov{{Addr: 9, Len: 1}}}); !done || !a.Deliver(0) || b.mem[9] != 'X' {
+	if done, _ = a.Store(parts("X"), Frame{Ranges: []wire.RMAIov{{Addr: 9, Len: 1}}}); !done ||
+		!a.Deliver(0) || b.mem[9] != 'X' {
 		t.Errorf("%s", b.mem)
 	}
 	b.want(t, "written 1 false")
 	a.Break()
 	if _, err := b.Send([]byte("x"), nil, false, 0, 1); err != nil || len(b.Out) != 0 || !a.Broken {
-		t.Error("not lost")
+		t.Error("the frame was not lost")
 	}
 }

@@ -1,4 +1,4 @@
-// Calls makes the call that its arguments name, and prints the error. What it imports is in another file, which the test writes.
+// Calls makes the call that its arguments name, and prints the error. The test writes another file with the imports.
 package main
 
 import (

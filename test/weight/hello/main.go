@@ -1,4 +1,5 @@
-// Hello sends a message over tcp from one endpoint to another. It is as small as a program of the root package can be: tcp is all that it imports.
+// Hello sends a message over tcp from one endpoint to another. It is as small as a program of the root package can be,
+// and imports only tcp.
 package main
 
 import (

@@ -14,7 +14,8 @@ static void valid(void)
 		for (int type = -1; type < 18; type++) {
 			NAMED(fi_atomicvalid(a.ep, type, op, &count), "fi_atomicvalid, datatype %d, op %d", type, op);
 			NAMED(fi_fetch_atomicvalid(a.ep, type, op, &count), "fi_fetch_atomicvalid, datatype %d, op %d", type, op);
-			NAMED(fi_compare_atomicvalid(a.ep, type, op, &count), "fi_compare_atomicvalid, datatype %d, op %d", type, op);
+			NAMED(fi_compare_atomicvalid(a.ep, type, op, &count),
+				"fi_compare_atomicvalid, datatype %d, op %d", type, op);
 			NAMED(fi_query_atomic(a.domain, type, op, &attr, 0), "fi_query_atomic, datatype %d, op %d", type, op);
 		}
 	CALL(fi_atomicvalid(a.ep, FI_UINT64, FI_SUM, NULL));
@@ -31,9 +32,11 @@ static void post(void)
 	struct fid_ep *ep = a.ep;
 	fi_addr_t to = a.peer;
 	size_t much = 1 << 20;
-	struct fi_ioc ioc[16] = {{buf, 1}, {buf + 8, 1}}, res[16] = {{result, 1}, {result + 8, 1}}, cmp[16] = {{comp, 1}, {comp + 8, 1}};
+	struct fi_ioc ioc[16] = {{buf, 1}, {buf + 8, 1}}, res[16] = {{result, 1}, {result + 8, 1}},
+		cmp[16] = {{comp, 1}, {comp + 8, 1}};
 	struct fi_rma_ioc rma[16] = {{0, 1, 900}, {8, 1, 900}};
-	struct fi_msg_atomic m = {.msg_iov = ioc, .iov_count = 1, .addr = to, .rma_iov = rma, .rma_iov_count = 1, .datatype = FI_UINT64, .op = FI_SUM};
+	struct fi_msg_atomic m = {.msg_iov = ioc, .iov_count = 1, .addr = to, .rma_iov = rma, .rma_iov_count = 1,
+		.datatype = FI_UINT64, .op = FI_SUM};
 	where = "atomic";
 	CALL(fi_atomic(ep, buf, 1, NULL, to, 0, 900, FI_UINT64, FI_SUM, CTX));
 	drain();
@@ -69,13 +72,16 @@ static void post(void)
 	CALL(fi_compare_atomicv(ep, ioc, NULL, 2, cmp, NULL, 2, res, NULL, 2, to, 0, 900, FI_UINT64, FI_CSWAP, CTX));
 	CALL(fi_compare_atomicv(ep, ioc, NULL, 2, cmp, NULL, 1, res, NULL, 2, to, 0, 900, FI_UINT64, FI_CSWAP, CTX));
 	drain();
-	const uint64_t flags[] = {0, FI_COMPLETION, FI_INJECT, FI_MORE, FI_REMOTE_CQ_DATA, FI_TRANSMIT_COMPLETE, FI_DELIVERY_COMPLETE, FI_FENCE, FI_TAGGED, 1ull << 61};
+	const uint64_t flags[] = {0, FI_COMPLETION, FI_INJECT, FI_MORE, FI_REMOTE_CQ_DATA, FI_TRANSMIT_COMPLETE,
+		FI_DELIVERY_COMPLETE, FI_FENCE, FI_TAGGED, 1ull << 61};
 	for (size_t i = 0; i < sizeof flags / sizeof *flags; i++) {
 		m.context = CTX;
 		NAMED(fi_atomicmsg(ep, &m, flags[i]), "fi_atomicmsg, flags %#llx", (unsigned long long)flags[i]);
-		NAMED(fi_fetch_atomicmsg(ep, &m, res, NULL, 1, flags[i]), "fi_fetch_atomicmsg, flags %#llx", (unsigned long long)flags[i]);
+		NAMED(fi_fetch_atomicmsg(ep, &m, res, NULL, 1, flags[i]),
+			"fi_fetch_atomicmsg, flags %#llx", (unsigned long long)flags[i]);
 		m.op = FI_CSWAP;
-		NAMED(fi_compare_atomicmsg(ep, &m, cmp, NULL, 1, res, NULL, 1, flags[i]), "fi_compare_atomicmsg, flags %#llx", (unsigned long long)flags[i]);
+		NAMED(fi_compare_atomicmsg(ep, &m, cmp, NULL, 1, res, NULL, 1, flags[i]),
+			"fi_compare_atomicmsg, flags %#llx", (unsigned long long)flags[i]);
 		m.op = FI_SUM;
 		drain();
 	}
@@ -95,7 +101,7 @@ void atomic_calls(void)
 	options.caps = FI_MSG | FI_ATOMIC;
 	struct fi_info *h = hints_for();
 	if (fi_getinfo(API, "127.0.0.1", NULL, FI_SOURCE, h, &probe))
-		options.caps = before; // then all of them fail
+		options.caps = before; // after that all of them fail
 	fi_freeinfo(probe);
 	fi_freeinfo(h);
 	pair_open();

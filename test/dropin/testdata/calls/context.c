@@ -21,7 +21,7 @@ static void shared(void)
 	}
 	if (!srx)
 		return;
-	CALL(fi_ep_bind(ep, &srx->fid, 0)); // its rx_ctx_cnt does not say so
+	CALL(fi_ep_bind(ep, &srx->fid, 0)); // its rx_ctx_cnt is not FI_SHARED_CONTEXT
 	CALL(fi_recv(srx, buf, 64, NULL, FI_ADDR_UNSPEC, &ctx));
 	CALL(fi_trecv(srx, buf, 64, NULL, FI_ADDR_UNSPEC, 1, 0, &ctx));
 	CALL(fi_send(srx, buf, 64, NULL, 0, &ctx));

@@ -47,7 +47,7 @@ static void open_endpoints(void)
 	CALL(fi_scalable_ep(a.domain, a.info, &ep, NULL));
 }
 
-// names are calls of connection management, on endpoints in any state.
+// names makes the calls of connection management on an endpoint in any state.
 static void names(struct fid_ep *ep)
 {
 	struct sockaddr_in s = {.sin_family = AF_INET, .sin_port = 1};
@@ -84,7 +84,7 @@ static void bind_one(struct fid_ep *ep)
 	CALL(fi_ep_bind(ep, &a.cq->fid, FI_REMOTE_READ));
 	CALL(fi_ep_bind(ep, &a.domain->fid, 0));
 	CALL(fi_ep_bind(ep, &a.fabric->fid, 0));
-	CALL(fi_ep_bind(ep, &b.cq->fid, FI_TRANSMIT)); // of another domain
+	CALL(fi_ep_bind(ep, &b.cq->fid, FI_TRANSMIT)); // a queue of another domain
 	CALL(fi_ep_bind(ep, &a.eq->fid, 0));
 	if (a.av)
 		CALL(fi_ep_bind(ep, &a.av->fid, 0));
@@ -172,7 +172,7 @@ static void passive(struct fid_pep *pep)
 	CALL(fi_getname(&pep->fid, buf, &len));
 	CALL(fi_control(&pep->fid, FI_BACKLOG, &backlog));
 	CALL(fi_control(&pep->fid, FI_BACKLOG, &negative));
-	CALL(fi_listen(pep)); // no event queue
+	CALL(fi_listen(pep)); // without an event queue
 	CALL(fi_pep_bind(pep, &a.cq->fid, 0));
 	CALL(fi_pep_bind(pep, &a.eq->fid, 1ull << 60));
 	CALL(fi_pep_bind(pep, &a.eq->fid, 0));
@@ -210,7 +210,7 @@ void connection_calls(void)
 		passive(pep);
 	where = "connect";
 	OK(fi_endpoint(a.domain, a.info, &ep, NULL));
-	CALL(fi_connect(ep, &s, NULL, 0)); // nothing is bound
+	CALL(fi_connect(ep, &s, NULL, 0)); // without bound objects
 	OK(fi_ep_bind(ep, &a.eq->fid, 0));
 	CALL(fi_connect(ep, &s, NULL, 0));
 	OK(fi_endpoint(a.domain, a.info, &ep, NULL));

@@ -26,8 +26,8 @@ static void fabrics(void)
 	OPENED(d, fi_domain2(a.fabric, a.info, &d, FI_PEER, NULL));
 	OPENED(d, fi_domain2(a.fabric, a.info, &d, 1ull << 60, NULL));
 	CALL(fi_domain(a.fabric, NULL, &d, NULL));
-	CALL(fi_close(&a.fabric->fid)); // it has a domain
-	CALL(fi_close(&a.domain->fid)); // it has more
+	CALL(fi_close(&a.fabric->fid)); // it has an open domain
+	CALL(fi_close(&a.domain->fid)); // it has open objects
 }
 
 // DOMAIN opens a domain with one attribute changed.
@@ -82,7 +82,8 @@ static void events(void)
 			continue;
 		NAMED(fi_eq_sread(eq, &event, buf, sizeof buf, 0, 0), "fi_eq_sread, wait_obj %d, timeout 0", w);
 		NAMED(fi_eq_sread(eq, &event, buf, sizeof buf, 1, 0), "fi_eq_sread, wait_obj %d, timeout 1", w);
-		NAMED(fi_control(&eq->fid, FI_GETWAIT, (wait_fds = (struct fi_wait_pollfd){0, 8, fds}, &wait_fds)), "FI_GETWAIT, wait_obj %d", w);
+		NAMED(fi_control(&eq->fid, FI_GETWAIT, (wait_fds = (struct fi_wait_pollfd){0, 8, fds}, &wait_fds)),
+			"FI_GETWAIT, wait_obj %d", w);
 		NAMED(fi_control(&eq->fid, FI_GETWAITOBJ, &wait_fds), "FI_GETWAITOBJ, wait_obj %d", w);
 		NAMED(fi_close(&eq->fid), "fi_close, wait_obj %d", w);
 	}
@@ -95,13 +96,13 @@ static void events(void)
 	OPENED(eq, fi_eq_open(a.fabric, NULL, &eq, NULL));
 	attr = (struct fi_eq_attr){.wait_obj = FI_WAIT_NONE};
 	OK(fi_eq_open(a.fabric, &attr, &eq, NULL));
-	CALL(fi_eq_write(eq, FI_NOTIFY, &entry, sizeof entry, 0)); // not opened with FI_WRITE
+	CALL(fi_eq_write(eq, FI_NOTIFY, &entry, sizeof entry, 0)); // the queue was opened without FI_WRITE
 	CALL(fi_eq_read(eq, &event, buf, sizeof buf, 0));
 	CALL(fi_eq_read(a.eq, &event, buf, sizeof buf, 0));
 	CALL(fi_eq_read(a.eq, &event, NULL, 0, 0));
 	CALL(fi_eq_readerr(a.eq, &err, 0));
 	CALL(fi_eq_write(a.eq, FI_NOTIFY, &entry, sizeof entry, 0));
-	CALL(fi_eq_read(a.eq, &event, buf, 4, 0)); // too small
+	CALL(fi_eq_read(a.eq, &event, buf, 4, 0)); // the buffer is too small
 	CALL(fi_eq_read(a.eq, &event, buf, 4, FI_PEEK));
 	CALL(fi_eq_read(a.eq, &event, buf, sizeof buf, FI_PEEK));
 	CALL(fi_eq_read(a.eq, &event, buf, sizeof buf, 1ull << 60));

@@ -8,7 +8,8 @@ static void query(void)
 		for (int op = -1; op < 20; op += 3)
 			for (int type = -1; type < 16; type += 4) {
 				struct fi_collective_attr attr = {.op = op, .datatype = type};
-				NAMED(fi_query_collective(a.domain, coll, &attr, 0), "fi_query_collective %d, op %d, datatype %d", coll, op, type);
+				NAMED(fi_query_collective(a.domain, coll, &attr, 0),
+					"fi_query_collective %d, op %d, datatype %d", coll, op, type);
 			}
 	struct fi_collective_attr attr = {.op = FI_SUM, .datatype = FI_UINT64, .mode = ~0ull};
 	CALL(fi_query_collective(a.domain, FI_ALLREDUCE, &attr, 0));
@@ -19,7 +20,8 @@ static void query(void)
 
 static void sets(void)
 {
-	struct fi_av_set_attr attr = {.count = 2, .start_addr = FI_ADDR_NOTAVAIL, .end_addr = FI_ADDR_NOTAVAIL, .stride = 1};
+	struct fi_av_set_attr attr = {.count = 2, .start_addr = FI_ADDR_NOTAVAIL,
+		.end_addr = FI_ADDR_NOTAVAIL, .stride = 1};
 	struct fid_av_set *s = NULL, *other = NULL;
 	fi_addr_t addr;
 	where = "set";
@@ -51,7 +53,7 @@ static void collectives(void)
 	struct sockaddr_in s = {.sin_family = AF_INET};
 	struct fi_collective_addr none = {.coll_addr = FI_ADDR_NOTAVAIL};
 	where = "join";
-	CALL(fi_join(ep, &s, 0, &mc, NULL)); // no address of a group
+	CALL(fi_join(ep, &s, 0, &mc, NULL)); // not the address of a group
 	CALL(fi_join(ep, &none, FI_COLLECTIVE, &mc, NULL));
 	s.sin_addr.s_addr = htonl(0xefff0001);
 	if (options.type != FI_EP_DGRAM)

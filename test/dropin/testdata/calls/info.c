@@ -13,7 +13,7 @@ static int ask(uint32_t version, const char *node, const char *service, uint64_t
 
 #define PLAIN ask(API, "127.0.0.1", NULL, FI_SOURCE)
 
-// HINT asks with one hint changed.
+// HINT calls fi_getinfo with one hint changed.
 #define HINT(change) do { \
 	h = hints_for(); \
 	change; \
@@ -177,7 +177,7 @@ static void attributes(void)
 	HINT(free(h->domain_attr); h->domain_attr = NULL);
 }
 
-// sum stands for a text.
+// sum returns a checksum of a text.
 static long long sum(const char *s)
 {
 	long long n = 0;

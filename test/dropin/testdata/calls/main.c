@@ -44,13 +44,15 @@ void drain(void)
 }
 
 static const struct { const char *name; void (*run)(void); } families[] = {
-	{"info", info_calls}, {"fabric", fabric_calls}, {"queue", queue_calls}, {"vector", vector_calls}, {"region", region_calls},
-	{"endpoint", endpoint_calls}, {"option", option_calls}, {"connection", connection_calls}, {"transfer", transfer_calls}, {"atomic", atomic_calls},
+	{"info", info_calls}, {"fabric", fabric_calls}, {"queue", queue_calls},
+		{"vector", vector_calls}, {"region", region_calls},
+	{"endpoint", endpoint_calls}, {"option", option_calls}, {"connection", connection_calls},
+	{"transfer", transfer_calls}, {"atomic", atomic_calls},
 	{"group", group_calls}, {"context", context_calls}, {"work", work_calls}, {"object", object_calls},
 };
 
-// main takes provider, endpoint type, family of calls, the number of the first of them to be printed, and the numbers of those that must not be made, for
-// they killed the program.
+// main's arguments are provider, endpoint type, family of calls, the number of the first call to print, and the
+// numbers of calls to leave out, because they killed the program.
 int main(int argc, char **argv)
 {
 	IS(argc >= 5 && argc < 5 + 64);
@@ -66,7 +68,7 @@ int main(int argc, char **argv)
 			families[i].run();
 			printf("end\n");
 			fflush(stdout);
-			_exit(0); // what is open stays so: closing it is not what is compared here
+			_exit(0); // without closing anything: the test does not compare that
 		}
 	return 2;
 }

@@ -1,4 +1,4 @@
-// The calls that every object has, on every object, and with every other.
+// The calls that every object has, on every object, and with every other object as argument.
 #include "calls.h"
 
 static struct { const char *name; fid_t fid; } objects[32];
@@ -59,7 +59,8 @@ static void bind_all(void)
 		for (int k = 0; k < count; k++)
 			for (size_t f = 0; f < sizeof flags / sizeof *flags; f++)
 				if (i != k)
-					NAMED(objects[i].fid->ops->bind(objects[i].fid, objects[k].fid, flags[f]), "%s to %s, flags %#llx", objects[k].name,
+					NAMED(objects[i].fid->ops->bind(objects[i].fid, objects[k].fid, flags[f]),
+						"%s to %s, flags %#llx", objects[k].name,
 					      objects[i].name, (unsigned long long)flags[f]);
 	}
 }
@@ -71,9 +72,11 @@ static void control_all(void)
 		for (int command = -1; command < 24; command++) {
 			static char arg[256];
 			memset(arg, 0, sizeof arg);
-			if (command == FI_ALIAS || command == FI_GET_VAL || command == FI_SET_VAL || (command >= FI_GET_RAW_MR && command <= FI_REFRESH))
+			if (command == FI_ALIAS || command == FI_GET_VAL || command == FI_SET_VAL ||
+				(command >= FI_GET_RAW_MR && command <= FI_REFRESH))
 				continue; // their arguments are structures with pointers
-			NAMED(objects[i].fid->ops->control(objects[i].fid, command, arg), "%s, command %d", objects[i].name, command);
+			NAMED(objects[i].fid->ops->control(objects[i].fid, command, arg),
+				"%s, command %d", objects[i].name, command);
 		}
 	for (int i = 0; i < count; i++) {
 		uint64_t v = 0;

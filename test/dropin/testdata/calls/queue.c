@@ -22,7 +22,8 @@ static void completion_queues(void)
 		NAMED(fi_cq_sreadfrom(cq, e, 1, &src, NULL, 1), "fi_cq_sreadfrom, wait_obj %d", w);
 		NAMED(fi_cq_signal(cq), "fi_cq_signal, wait_obj %d", w);
 		NAMED(fi_cq_sread(cq, e, 1, NULL, 1), "fi_cq_sread after a signal, wait_obj %d", w);
-		NAMED(fi_control(&cq->fid, FI_GETWAIT, (wait_fds = (struct fi_wait_pollfd){0, 8, fds}, &wait_fds)), "FI_GETWAIT, wait_obj %d", w);
+		NAMED(fi_control(&cq->fid, FI_GETWAIT, (wait_fds = (struct fi_wait_pollfd){0, 8, fds}, &wait_fds)),
+			"FI_GETWAIT, wait_obj %d", w);
 		NAMED(fi_control(&cq->fid, FI_GETWAITOBJ, &wait_fds), "FI_GETWAITOBJ, wait_obj %d", w);
 		NAMED(fi_close(&cq->fid), "fi_close, wait_obj %d", w);
 	}
@@ -87,7 +88,8 @@ static void counters(void)
 		NAMED(fi_cntr_seterr(c, 7), "fi_cntr_seterr, wait_obj %d", w);
 		NAMED(fi_cntr_read(c), "fi_cntr_read, wait_obj %d", w);
 		NAMED(fi_cntr_readerr(c), "fi_cntr_readerr, wait_obj %d", w);
-		NAMED(fi_control(&c->fid, FI_GETWAIT, (wait_fds = (struct fi_wait_pollfd){0, 8, fds}, &wait_fds)), "FI_GETWAIT, wait_obj %d", w);
+		NAMED(fi_control(&c->fid, FI_GETWAIT, (wait_fds = (struct fi_wait_pollfd){0, 8, fds}, &wait_fds)),
+			"FI_GETWAIT, wait_obj %d", w);
 		NAMED(fi_control(&c->fid, FI_GETWAITOBJ, &wait_fds), "FI_GETWAITOBJ, wait_obj %d", w);
 		NAMED(fi_close(&c->fid), "fi_close, wait_obj %d", w);
 	}

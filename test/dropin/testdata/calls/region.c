@@ -13,7 +13,7 @@ static int reg(const void *buf, size_t len, uint64_t access, uint64_t offset, ui
 	return rc;
 }
 
-// ATTR registers with one attribute changed.
+// ATTR registers memory with one attribute changed.
 #define ATTR(change, flags) do { \
 	struct iovec iov[8] = {{memory, 4096}, {memory + 4096, 64}, {memory, 64}, {memory, 64}, {memory, 64}, {memory, 64}}; \
 	struct fi_mr_attr attr = {.mr_iov = iov, .iov_count = 1, .access = FI_REMOTE_READ, .requested_key = next++}; \
@@ -48,7 +48,7 @@ static void register_some(void)
 	CALL(fi_mr_regv(a.domain, iov, 0, FI_REMOTE_READ, 0, 5001, 0, &mr, NULL));
 	CALL(fi_mr_regv(a.domain, iov, 1000, FI_REMOTE_READ, 0, 5002, 0, &mr, NULL));
 	CALL(fi_mr_reg(a.domain, memory, 64, FI_REMOTE_READ, 0, 6000, 0, &mr, NULL));
-	CALL(fi_mr_reg(a.domain, memory, 64, FI_REMOTE_READ, 0, 6000, 0, &mr, NULL)); // the key is taken
+	CALL(fi_mr_reg(a.domain, memory, 64, FI_REMOTE_READ, 0, 6000, 0, &mr, NULL)); // the key is in use
 	ATTR(, 0);
 	ATTR(attr.iov_count = 0, 0);
 	ATTR(attr.iov_count = 2, 0);

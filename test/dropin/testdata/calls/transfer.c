@@ -45,8 +45,10 @@ static void messages(struct fid_ep *ep)
 	CALL(fi_injectdata(ep, buf, 8, 7, to));
 	CALL(fi_injectdata(ep, buf, inject_size + 1, 7, to));
 	drain();
-	const uint64_t flags[] = {0, FI_COMPLETION, FI_INJECT, FI_MORE, FI_REMOTE_CQ_DATA, FI_TRANSMIT_COMPLETE, FI_DELIVERY_COMPLETE, FI_INJECT_COMPLETE,
-		FI_COMMIT_COMPLETE, FI_MATCH_COMPLETE, FI_FENCE, FI_MULTI_RECV, FI_PEEK, FI_CLAIM, FI_DISCARD, FI_MULTICAST, FI_TRIGGER, 1ull << 61};
+	const uint64_t flags[] = {0, FI_COMPLETION, FI_INJECT, FI_MORE, FI_REMOTE_CQ_DATA, FI_TRANSMIT_COMPLETE,
+		FI_DELIVERY_COMPLETE, FI_INJECT_COMPLETE,
+		FI_COMMIT_COMPLETE, FI_MATCH_COMPLETE, FI_FENCE, FI_MULTI_RECV, FI_PEEK, FI_CLAIM, FI_DISCARD,
+		FI_MULTICAST, FI_TRIGGER, 1ull << 61};
 	for (size_t i = 0; i < sizeof flags / sizeof *flags; i++) {
 		m.context = CTX;
 		if (flags[i] != FI_TRIGGER) {
@@ -91,8 +93,10 @@ static void tagged(struct fid_ep *ep)
 	CALL(fi_tinjectdata(ep, buf, 8, 7, to, 5));
 	CALL(fi_tinjectdata(ep, buf, inject_size + 1, 7, to, 5));
 	drain();
-	const uint64_t flags[] = {0, FI_COMPLETION, FI_INJECT, FI_MORE, FI_REMOTE_CQ_DATA, FI_TRANSMIT_COMPLETE, FI_DELIVERY_COMPLETE, FI_INJECT_COMPLETE,
-		FI_COMMIT_COMPLETE, FI_MATCH_COMPLETE, FI_FENCE, FI_MULTI_RECV, FI_PEEK, FI_PEEK | FI_CLAIM, FI_PEEK | FI_DISCARD, FI_CLAIM, FI_DISCARD,
+	const uint64_t flags[] = {0, FI_COMPLETION, FI_INJECT, FI_MORE, FI_REMOTE_CQ_DATA, FI_TRANSMIT_COMPLETE,
+		FI_DELIVERY_COMPLETE, FI_INJECT_COMPLETE,
+		FI_COMMIT_COMPLETE, FI_MATCH_COMPLETE, FI_FENCE, FI_MULTI_RECV, FI_PEEK, FI_PEEK | FI_CLAIM,
+		FI_PEEK | FI_DISCARD, FI_CLAIM, FI_DISCARD,
 		FI_CLAIM | FI_DISCARD, 1ull << 61};
 	for (size_t i = 0; i < sizeof flags / sizeof *flags; i++) {
 		m.context = CTX;
@@ -108,7 +112,8 @@ static void remote(struct fid_ep *ep)
 {
 	struct iovec iov[16] = {{buf, 8}, {buf + 8, 8}};
 	struct fi_rma_iov rma[16] = {{0, 8, 900}, {8, 8, 900}};
-	struct fi_msg_rma m = {.msg_iov = iov, .iov_count = 1, .addr = to, .rma_iov = rma, .rma_iov_count = 1, .context = CTX};
+	struct fi_msg_rma m = {.msg_iov = iov, .iov_count = 1, .addr = to, .rma_iov = rma,
+		.rma_iov_count = 1, .context = CTX};
 	CALL(fi_read(ep, buf, 8, NULL, to, 0, 900, CTX));
 	drain();
 	CALL(fi_read(ep, buf, 0, NULL, to, 0, 900, CTX));
@@ -131,7 +136,8 @@ static void remote(struct fid_ep *ep)
 	CALL(fi_inject_write(ep, buf, inject_size + 1, to, 0, 900));
 	CALL(fi_inject_writedata(ep, buf, 8, 7, to, 0, 900));
 	drain();
-	const uint64_t flags[] = {0, FI_COMPLETION, FI_INJECT, FI_MORE, FI_REMOTE_CQ_DATA, FI_TRANSMIT_COMPLETE, FI_DELIVERY_COMPLETE, FI_INJECT_COMPLETE,
+	const uint64_t flags[] = {0, FI_COMPLETION, FI_INJECT, FI_MORE, FI_REMOTE_CQ_DATA, FI_TRANSMIT_COMPLETE,
+		FI_DELIVERY_COMPLETE, FI_INJECT_COMPLETE,
 		FI_COMMIT_COMPLETE, FI_FENCE, FI_MULTI_RECV, FI_PEEK, 1ull << 61};
 	for (size_t i = 0; i < sizeof flags / sizeof *flags; i++) {
 		m.context = CTX;
@@ -140,7 +146,7 @@ static void remote(struct fid_ep *ep)
 		drain();
 	}
 	m.rma_iov_count = 2;
-	CALL(fi_writemsg(ep, &m, 0)); // lengths differ
+	CALL(fi_writemsg(ep, &m, 0)); // the lengths differ
 	m.iov_count = 2;
 	CALL(fi_writemsg(ep, &m, 0));
 	m.rma_iov_count = 0;

@@ -88,7 +88,8 @@ static void look_up(void)
 	struct fi_av_attr attr = {.type = FI_AV_TABLE};
 	struct fid_av *v;
 	where = "lookup";
-	OK(fi_av_open(a.domain, &attr, &v, NULL)); // what was inserted before, native's vector does not get over
+	// A new vector: native's does not work any more after the insertions above.
+	OK(fi_av_open(a.domain, &attr, &v, NULL));
 	CALL(fi_av_insert(v, &one, 1, fi, 0, NULL));
 	CALL(fi_av_lookup(v, fi[0], buf, &len));
 	CALL(len);
@@ -129,7 +130,7 @@ static void look_up(void)
 	CALL(fi_close(&a.av->fid)); // it is bound
 }
 
-// later inserts with events.
+// later makes insertions that report events.
 static void later(void)
 {
 	struct fi_av_attr attr = {.type = FI_AV_TABLE, .flags = FI_EVENT};
@@ -142,7 +143,7 @@ static void later(void)
 	CALL(fi_av_open(a.domain, &attr, &v, NULL));
 	if (!v)
 		return;
-	CALL(fi_av_insert(v, &one, 1, fi, 0, NULL)); // no queue for the event
+	CALL(fi_av_insert(v, &one, 1, fi, 0, NULL)); // no event queue is bound
 	CALL(fi_av_bind(v, &a.eq->fid, 0));
 	CALL(fi_av_insert(v, &one, 1, fi, 0, NULL));
 	CALL(fi_eq_sread(a.eq, &event, buf, sizeof buf, 1000, 0));

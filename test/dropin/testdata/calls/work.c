@@ -14,8 +14,10 @@ static void queue(void)
 	struct fi_rma_ioc rmaioc = {0, 1, 900};
 	struct fi_op_msg msg = {.ep = a.ep, .msg = {.msg_iov = &iov, .iov_count = 1, .addr = a.peer}};
 	struct fi_op_tagged tagged = {.ep = a.ep, .msg = {.msg_iov = &iov, .iov_count = 1, .addr = a.peer}};
-	struct fi_op_rma op_rma = {.ep = a.ep, .msg = {.msg_iov = &iov, .iov_count = 1, .addr = a.peer, .rma_iov = &rma, .rma_iov_count = 1}};
-	struct fi_op_atomic atomic = {.ep = a.ep, .msg = {.msg_iov = &ioc, .iov_count = 1, .addr = a.peer, .rma_iov = &rmaioc, .rma_iov_count = 1,
+	struct fi_op_rma op_rma = {.ep = a.ep,
+		.msg = {.msg_iov = &iov, .iov_count = 1, .addr = a.peer, .rma_iov = &rma, .rma_iov_count = 1}};
+	struct fi_op_atomic atomic = {.ep = a.ep,
+		.msg = {.msg_iov = &ioc, .iov_count = 1, .addr = a.peer, .rma_iov = &rmaioc, .rma_iov_count = 1,
 		.datatype = FI_UINT64, .op = FI_SUM}};
 	struct fi_op_fetch_atomic fetch = {.ep = a.ep, .msg = atomic.msg, .fetch = {.msg_iov = &res, .iov_count = 1}};
 	struct fi_op_compare_atomic compare = {.ep = a.ep, .msg = atomic.msg, .fetch = {.msg_iov = &res, .iov_count = 1},
@@ -33,7 +35,8 @@ static void queue(void)
 	for (int type = -1; type < 16; type++) {
 		static struct fi_deferred_work works[20];
 		struct fi_deferred_work *w = &works[type + 1];
-		*w = (struct fi_deferred_work){.threshold = 1000, .triggering_cntr = c, .completion_cntr = done, .op_type = type};
+		*w = (struct fi_deferred_work){.threshold = 1000, .triggering_cntr = c,
+			.completion_cntr = done, .op_type = type};
 		switch (type) {
 		case FI_OP_RECV: case FI_OP_SEND: w->op.msg = &msg; break;
 		case FI_OP_TRECV: case FI_OP_TSEND: w->op.tagged = &tagged; break;
@@ -41,12 +44,13 @@ static void queue(void)
 		case FI_OP_ATOMIC: w->op.atomic = &atomic; break;
 		case FI_OP_FETCH_ATOMIC: w->op.fetch_atomic = &fetch; break;
 		case FI_OP_COMPARE_ATOMIC: w->op.compare_atomic = &compare; break;
-		default: w->op.cntr = &cntr; // also for numbers that are none
+		default: w->op.cntr = &cntr; // also for unknown numbers
 		}
 		NAMED(fi_control(&a.domain->fid, FI_QUEUE_WORK, w), "FI_QUEUE_WORK, op_type %d", type);
 	}
 	static struct fi_deferred_work w;
-	w = (struct fi_deferred_work){.threshold = 1000, .completion_cntr = done, .op_type = FI_OP_CNTR_ADD, .op.cntr = &cntr};
+	w = (struct fi_deferred_work){.threshold = 1000, .completion_cntr = done,
+		.op_type = FI_OP_CNTR_ADD, .op.cntr = &cntr};
 	NAMED(fi_control(&a.domain->fid, FI_QUEUE_WORK, &w), "FI_QUEUE_WORK without a triggering counter");
 	CALL(fi_control(&a.domain->fid, FI_CANCEL_WORK, &w));
 	CALL(fi_control(&a.domain->fid, FI_QUEUE_WORK, NULL));
