@@ -9,7 +9,7 @@ import (
 	"sync"
 	"time"
 
-	"gofabric/boot/internal/meet"
+	"gofabric/boot/internal/exchange"
 	"gofabric/core"
 )
 
@@ -32,7 +32,7 @@ type root struct {
 	tokens chan struct{}  // one for each connection of an unknown process
 
 	mu      sync.Mutex
-	rounds  *meet.Rounds
+	rounds  *exchange.Rounds
 	conns   map[int]net.Conn
 	unknown map[net.Conn]struct{} // connections of unknown processes
 	waits   map[int]*time.Timer   // time-outs of the others at the fence
@@ -43,7 +43,7 @@ type root struct {
 }
 
 type meetResult struct {
-	all *meet.Fence
+	all *exchange.Fence
 	err error
 }
 
@@ -58,7 +58,7 @@ func listenRoot(c *Config, m *member) (store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("rank 0 cannot listen at %s: %w", c.Root, err)
 	}
-	r := &root{m: *m, local: newLocal(), l: l, tokens: make(chan struct{}, unknownMax), rounds: meet.NewRounds(m.size), conns: map[int]net.Conn{}, unknown: map[net.Conn]struct{}{},
+	r := &root{m: *m, local: newLocal(), l: l, tokens: make(chan struct{}, unknownMax), rounds: exchange.NewRounds(m.size), conns: map[int]net.Conn{}, unknown: map[net.Conn]struct{}{},
 		waits: map[int]*time.Timer{}, mine: make(chan meetResult, 1)}
 	r.done.Go(r.accept)
 	return r, nil
@@ -105,17 +105,17 @@ func (r *root) serve(conn net.Conn) {
 		return
 	}
 	for {
-		k, body, err := receive(conn, meet.MaxMessage)
-		var f *meet.Fence
+		k, body, err := receive(conn, exchange.MaxMessage)
+		var f *exchange.Fence
 		switch {
 		case err != nil:
 			r.left(rank, fmt.Errorf("rank %d at %s has ended without leaving the job: %w", rank, conn.RemoteAddr(), err))
 			return
-		case k == meet.KindBye:
+		case k == exchange.KindBye:
 			r.left(rank, nil)
 			return
-		case k == meet.KindFence:
-			f, err = meet.ParseFence(body)
+		case k == exchange.KindFence:
+			f, err = exchange.ParseFence(body)
 		default:
 			err = fmt.Errorf("a message of kind %d", k)
 		}
@@ -134,14 +134,14 @@ func (r *root) serve(conn net.Conn) {
 // greet receives the identity of a process.
 func (r *root) greet(conn net.Conn) (rank int, err error) {
 	conn.SetDeadline(time.Now().Add(helloTimeout))
-	k, body, err := receive(conn, meet.MaxHello)
-	if err == nil && k != meet.KindHello {
+	k, body, err := receive(conn, exchange.MaxHello)
+	if err == nil && k != exchange.KindHello {
 		err = fmt.Errorf("a first message of kind %d", k)
 	}
 	if err != nil {
 		return 0, err
 	}
-	h, err := meet.ParseHello(body)
+	h, err := exchange.ParseHello(body)
 	switch {
 	case err != nil:
 		return 0, err
@@ -164,7 +164,7 @@ func (r *root) greet(conn net.Conn) (rank int, err error) {
 	}
 	conn.SetDeadline(time.Time{})
 	r.conns[h.Rank] = conn
-	r.send(h.Rank, meet.Plain(meet.KindWelcome))
+	r.send(h.Rank, exchange.Plain(exchange.KindWelcome))
 	return h.Rank, nil
 }
 
@@ -182,7 +182,7 @@ func (r *root) send(rank int, b []byte) {
 }
 
 // arrive records a process at the fence. The error says why the job is over.
-func (r *root) arrive(rank int, f *meet.Fence) error {
+func (r *root) arrive(rank int, f *exchange.Fence) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.over != nil {
@@ -202,12 +202,12 @@ func (r *root) arrive(rank int, f *meet.Fence) error {
 }
 
 // release releases all processes. A goroutine writes to each, so that a slow one does not delay the others.
-func (r *root) release(all *meet.Fence) {
+func (r *root) release(all *exchange.Fence) {
 	for rank, timer := range r.waits {
 		timer.Stop()
 		delete(r.waits, rank)
 	}
-	b := all.Bytes(meet.KindRelease)
+	b := all.Bytes(exchange.KindRelease)
 	for _, conn := range r.conns {
 		r.sends.Go(func() {
 			conn.SetWriteDeadline(time.Now().Add(sendTimeout))
@@ -224,7 +224,7 @@ func (r *root) tellMissing(rank int, round uint32) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.over == nil && r.waits[rank] != nil && r.rounds.Round() == round {
-		r.send(rank, (&meet.Missing{Ranks: r.rounds.Missing()}).Bytes())
+		r.send(rank, (&exchange.Missing{Ranks: r.rounds.Missing()}).Bytes())
 	}
 }
 
@@ -281,7 +281,7 @@ func failed(err error) []byte {
 	if who, ok := errors.AsType[*missingError](err); ok {
 		text += "; missing: " + rankList(who.ranks)
 	}
-	return (&meet.Fail{Text: text}).Bytes()
+	return (&exchange.Fail{Text: text}).Bytes()
 }
 
 func (r *root) put(ctx context.Context, key string, value []byte) error {

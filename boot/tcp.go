@@ -7,7 +7,7 @@ import (
 	"net"
 	"time"
 
-	"gofabric/boot/internal/meet"
+	"gofabric/boot/internal/exchange"
 )
 
 // This file has the other ranks of a job whose processes meet at rank 0 over TCP. root.go has rank 0.
@@ -44,8 +44,8 @@ type tcpStore struct {
 }
 
 func dialRoot(ctx context.Context, root string, m *member) (*tcpStore, error) {
-	hello := (&meet.Hello{Rank: m.rank, Size: m.size, Job: m.name}).Bytes()
-	if len(hello) > meet.MaxHello {
+	hello := (&exchange.Hello{Rank: m.rank, Size: m.size, Job: m.name}).Bytes()
+	if len(hello) > exchange.MaxHello {
 		return nil, fmt.Errorf("the job's name has %d bytes, which is too many", len(m.name))
 	}
 	var conn net.Conn
@@ -63,11 +63,11 @@ func dialRoot(ctx context.Context, root string, m *member) (*tcpStore, error) {
 	s := &tcpStore{conn: conn, root: root, local: newLocal()}
 	defer bound(ctx, conn)()
 	_, err := conn.Write(hello)
-	var k meet.Kind
+	var k exchange.Kind
 	if err == nil {
-		k, _, err = receive(conn, meet.MaxHello)
+		k, _, err = receive(conn, exchange.MaxHello)
 	}
-	if err == nil && k != meet.KindWelcome {
+	if err == nil && k != exchange.KindWelcome {
 		err = fmt.Errorf("it answered with a message of kind %d", k)
 	}
 	if err != nil {
@@ -88,9 +88,9 @@ func (s *tcpStore) get(ctx context.Context, key string) ([]byte, error) { return
 func (s *tcpStore) fence(ctx context.Context) error {
 	f := s.local.fenceOf(s.round, waitMS(ctx))
 	defer bound(ctx, s.conn)()
-	_, sent := s.conn.Write(f.Bytes(meet.KindFence))
-	k, body, err := receive(s.conn, meet.MaxMessage)
-	if sent != nil && k != meet.KindFail { // rank 0 may have sent the reason before it closed the connection
+	_, sent := s.conn.Write(f.Bytes(exchange.KindFence))
+	k, body, err := receive(s.conn, exchange.MaxMessage)
+	if sent != nil && k != exchange.KindFail { // rank 0 may have sent the reason before it closed the connection
 		err = sent
 	}
 	if err != nil {
@@ -109,10 +109,10 @@ func rootGone(root string, err error) error {
 }
 
 // released handles the answer to a fence.
-func (s *tcpStore) released(k meet.Kind, body []byte) error {
+func (s *tcpStore) released(k exchange.Kind, body []byte) error {
 	switch k {
-	case meet.KindRelease:
-		all, err := meet.ParseFence(body)
+	case exchange.KindRelease:
+		all, err := exchange.ParseFence(body)
 		if err == nil && all.Round != s.round {
 			err = fmt.Errorf("it is of fence %d", all.Round)
 		}
@@ -122,8 +122,8 @@ func (s *tcpStore) released(k meet.Kind, body []byte) error {
 		s.round++
 		s.local.take(all.Entries)
 		return nil
-	case meet.KindMissing:
-		who, err := meet.ParseMissing(body)
+	case exchange.KindMissing:
+		who, err := exchange.ParseMissing(body)
 		if err != nil {
 			return fmt.Errorf("rank 0's answer to fence %d is malformed: %w", s.round, err)
 		}
@@ -138,23 +138,23 @@ func missingAt(round uint32, ranks []int) error {
 
 func (s *tcpStore) close(ctx context.Context) error {
 	stop := bound(ctx, s.conn)
-	s.conn.Write(meet.Plain(meet.KindBye)) // rank 0 may have ended already
+	s.conn.Write(exchange.Plain(exchange.KindBye)) // rank 0 may have ended already
 	stop()
 	return s.conn.Close()
 }
 
 // fenceOf returns the message of a process that comes to a fence. The values remain here, for another fence if this
 // one fails.
-func (l *local) fenceOf(round, wait uint32) *meet.Fence {
-	f := &meet.Fence{Round: round, WaitMS: wait}
+func (l *local) fenceOf(round, wait uint32) *exchange.Fence {
+	f := &exchange.Fence{Round: round, WaitMS: wait}
 	for k, v := range l.fresh {
-		f.Entries = append(f.Entries, meet.Entry{Key: k, Value: v})
+		f.Entries = append(f.Entries, exchange.Entry{Key: k, Value: v})
 	}
 	return f
 }
 
 // take stores the values of a fence.
-func (l *local) take(entries []meet.Entry) {
+func (l *local) take(entries []exchange.Entry) {
 	clear(l.fresh)
 	for _, e := range entries {
 		l.values[e.Key] = e.Value
@@ -174,12 +174,12 @@ func waitMS(ctx context.Context) uint32 {
 }
 
 // receive reads a message. A Fail is an error. Memory grows with the received bytes, not with the announced length.
-func receive(conn io.Reader, most int) (meet.Kind, []byte, error) {
+func receive(conn io.Reader, most int) (exchange.Kind, []byte, error) {
 	var head [4]byte
 	if _, err := io.ReadFull(conn, head[:]); err != nil {
 		return 0, nil, err
 	}
-	n, err := meet.Length(head, most)
+	n, err := exchange.Length(head, most)
 	if err != nil {
 		return 0, nil, err
 	}
@@ -190,10 +190,10 @@ func receive(conn io.Reader, most int) (meet.Kind, []byte, error) {
 	if err != nil {
 		return 0, nil, err
 	}
-	if k := meet.Kind(body[0]); k != meet.KindFail {
+	if k := exchange.Kind(body[0]); k != exchange.KindFail {
 		return k, body[1:], nil
 	}
-	return meet.KindFail, nil, fmt.Errorf("rank 0 says: %.500q", body[1:])
+	return exchange.KindFail, nil, fmt.Errorf("rank 0 says: %.500q", body[1:])
 }
 
 // bound ends reads and writes with ctx, until stop is called.

@@ -11,20 +11,20 @@ import (
 	"testing"
 	"time"
 
-	"gofabric/boot/internal/meet"
+	"gofabric/boot/internal/exchange"
 )
 
-// TestStrangers: a connection from outside the job is closed, and the job continues.
-func TestStrangers(t *testing.T) {
+// TestUnknownConnections: a connection from outside the job is closed, and the job continues.
+func TestUnknownConnections(t *testing.T) {
 	address, listening := freeRoot(t)
 	bad := map[string][]byte{ // by the answer of rank 0
 		"a message of 1195725856 bytes": []byte("GET / HTTP/1.1\r\n\r\n"),
 		"EOF":                           nil,
 		"a message of 4294967295 bytes": {0xff, 0xff, 0xff, 0xff, 1},
-		"a first message of kind 3":     (&meet.Fence{}).Bytes(meet.KindFence),
-		"the name of the job":           (&meet.Hello{Rank: 1, Size: 2, Job: "other"}).Bytes(),
-		"2 processes here, not 3":       (&meet.Hello{Rank: 1, Size: 3, Job: "j"}).Bytes(),
-		"this is rank 0":                (&meet.Hello{Rank: 0, Size: 2, Job: "j"}).Bytes(),
+		"a first message of kind 3":     (&exchange.Fence{}).Bytes(exchange.KindFence),
+		"the name of the job":           (&exchange.Hello{Rank: 1, Size: 2, Job: "other"}).Bytes(),
+		"2 processes here, not 3":       (&exchange.Hello{Rank: 1, Size: 3, Job: "j"}).Bytes(),
+		"this is rank 0":                (&exchange.Hello{Rank: 0, Size: 2, Job: "j"}).Bytes(),
 	}
 	errs := together(t, 2, func(int) Config { return Config{Root: address, Name: "j", listen: listening} }, func(ctx context.Context, j *Job) error {
 		if j.Rank() == 1 {
@@ -37,7 +37,7 @@ func TestStrangers(t *testing.T) {
 				conn.Write(b)
 				conn.(*net.TCPConn).CloseWrite()
 				answer, _ := io.ReadAll(conn)
-				if len(answer) < 5 || meet.Kind(answer[4]) != meet.KindFail || !strings.Contains(string(answer), want) {
+				if len(answer) < 5 || exchange.Kind(answer[4]) != exchange.KindFail || !strings.Contains(string(answer), want) {
 					t.Errorf("answer %q; want %q", answer, want)
 				}
 				conn.Close()
@@ -55,8 +55,8 @@ func TestStrangers(t *testing.T) {
 	}
 }
 
-// TestSilentStranger: a connection without a message does not keep rank 0 from leaving.
-func TestSilentStranger(t *testing.T) {
+// TestSilentConnection: a connection without a message does not keep rank 0 from leaving.
+func TestSilentConnection(t *testing.T) {
 	address, listening := freeRoot(t)
 	j, err := Join(t.Context(), Config{Size: 2, Root: address, listen: listening})
 	if err != nil {
@@ -79,11 +79,11 @@ func TestSilentStranger(t *testing.T) {
 // TestNonsense: a process of the job that breaks the protocol ends the job, and the errors of all name it.
 func TestNonsense(t *testing.T) {
 	for name, b := range map[string][]byte{
-		"kind":        meet.Plain(meet.KindWelcome),
-		"entries":     {0, 0, 0, 13, byte(meet.KindFence), 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 0xff, 0xff},
-		"other fence": (&meet.Fence{Round: 9}).Bytes(meet.KindFence),
-		"cut":         {0, 0, 0, 9, byte(meet.KindFence), 1},
-		"leaves":      meet.Plain(meet.KindBye),
+		"kind":        exchange.Plain(exchange.KindWelcome),
+		"entries":     {0, 0, 0, 13, byte(exchange.KindFence), 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 0xff, 0xff},
+		"other fence": (&exchange.Fence{Round: 9}).Bytes(exchange.KindFence),
+		"cut":         {0, 0, 0, 9, byte(exchange.KindFence), 1},
+		"leaves":      exchange.Plain(exchange.KindBye),
 	} {
 		t.Run(name, func(t *testing.T) {
 			address, listening := freeRoot(t)

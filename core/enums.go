@@ -203,12 +203,12 @@ const (
 	OptFirewallAddr                       // FI_OPT_FIREWALL_ADDR
 )
 
-// OptDatagramLink selects how the datagrams of an endpoint of the udp provider reach the network: a DatagramLink.
-// It is this module's own option, with the bit of such options (FI_PROV_SPECIFIC). It may be set at any time.
-// Datagrams under way may be lost then; reliable layers retransmit them. LinkXDP is an error, and changes nothing,
-// if AF_XDP is not available. GetOpt returns what is in use: LinkSockets or LinkXDP. Endpoints of other providers
-// return ErrNoProtoOpt.
-const OptDatagramLink EPOpt = math.MinInt32 | 1
+// OptDatapath selects how the datagrams of an endpoint of the udp provider reach the network: a Datapath. It is
+// this module's own option, with the bit of such options (FI_PROV_SPECIFIC). It may be set at any time. Datagrams
+// under way may be lost then; reliable layers retransmit them. DatapathXDP is an error, and changes nothing, if
+// AF_XDP is not available. GetOpt returns what is in use: DatapathSockets or DatapathXDP. Endpoints of other
+// providers return ErrNoProtoOpt.
+const OptDatapath EPOpt = math.MinInt32 | 1
 
 // OptLinger is the longest time, in milliseconds, that Close and Shutdown of an endpoint wait until peers have
 // received what was sent. With 0, data that cannot be transmitted at once is lost. It is this module's own option.
@@ -216,12 +216,12 @@ const OptDatagramLink EPOpt = math.MinInt32 | 1
 // nothing to wait for and return ErrNoProtoOpt.
 const OptLinger EPOpt = math.MinInt32 | 2
 
-// DatagramLink is a value of OptDatagramLink.
-type DatagramLink int
+// Datapath is a value of OptDatapath.
+type Datapath int
 
 // The values. FI_UDP_LINK has the value of a new endpoint.
 const (
-	LinkSockets DatagramLink = iota + 1
-	LinkXDP                  // AF_XDP besides sockets; its datagrams bypass the kernel's network stack
-	LinkAuto                 // LinkXDP if it is available, else LinkSockets
+	DatapathSockets Datapath = iota + 1
+	DatapathXDP              // AF_XDP besides sockets; its datagrams bypass the kernel's network stack
+	DatapathAuto             // DatapathXDP if it is available, else DatapathSockets
 )

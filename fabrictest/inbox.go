@@ -41,10 +41,10 @@ func (in *inbox) add(at mono.Time, from netip.AddrPort, parts [][]byte, seg, fli
 	return it, gen
 }
 
-func (in *inbox) hurry(it *impair.Item, gen uint32, at mono.Time) {
+func (in *inbox) reschedule(it *impair.Item, gen uint32, at mono.Time) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
-	if in.q.Hurry(it, gen, at) && in.q.First(it) {
+	if in.q.Reschedule(it, gen, at) && in.q.First(it) {
 		in.h.Notify()
 	}
 }
@@ -95,18 +95,18 @@ type delivery struct {
 	now      mono.Time
 }
 
-// Pass makes a datagram or GSO batch arrive now.
-func (d *delivery) Pass(_ netip.AddrPort, parts [][]byte, seg int) error {
+// Send makes a datagram or GSO batch arrive now.
+func (d *delivery) Send(_ netip.AddrPort, parts [][]byte, seg int) error {
 	d.to.in.add(d.now, d.from.local, parts, seg, -1) // the inbox counts datagrams without room; a sender does not learn of them
 	return nil
 }
 
-// Keep makes one arrive later.
-func (d *delivery) Keep(at mono.Time, _ netip.AddrPort, parts [][]byte, flip int) (*impair.Item, uint32) {
+// Delay makes one arrive later.
+func (d *delivery) Delay(at mono.Time, _ netip.AddrPort, parts [][]byte, flip int) (*impair.Item, uint32) {
 	return d.to.in.add(at, d.from.local, parts, 0, flip)
 }
 
-// Hurry makes one arrive earlier. It may be for another port of the node.
-func (d *delivery) Hurry(it *impair.Item, gen uint32, at mono.Time) {
-	it.Owner.(*inbox).hurry(it, gen, at)
+// Reschedule makes one arrive earlier. It may be for another port of the node.
+func (d *delivery) Reschedule(it *impair.Item, gen uint32, at mono.Time) {
+	it.Owner.(*inbox).reschedule(it, gen, at)
 }

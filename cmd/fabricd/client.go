@@ -20,8 +20,8 @@ type client struct {
 	cmd  *cobra.Command
 }
 
-// asking returns a command that sends requests to this node's daemon.
-func asking(cmd *cobra.Command, run func(c *client, args []string) error) *cobra.Command {
+// clientCommand returns a command that sends requests to this node's daemon.
+func clientCommand(cmd *cobra.Command, run func(c *client, args []string) error) *cobra.Command {
 	asJSON := cmd.Flags().Bool("json", false, "print JSON, as the API answers")
 	socket := cmd.Flags().String("socket", "", "the daemon's API socket (default: look in FABRICD_DIR, or where daemons of this user and the system are)")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {

@@ -76,8 +76,8 @@ func runInNode(node string, args []string) error {
 		return err
 	}
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
-	cmd.Env = append(apart(os.Environ()), fabricd.EnvDir+"="+dir)
-	return attend(cmd, ended)
+	cmd.Env = append(withoutShortcuts(os.Environ()), fabricd.EnvDir+"="+dir)
+	return runProgram(cmd, ended)
 }
 
 // shortcuts are the variables with the sizes from which messages between processes of one host use a single copy.
@@ -85,8 +85,8 @@ func runInNode(node string, args []string) error {
 // namespace, and each node has its own.
 var shortcuts = []string{"FI_TCP_SINGLE_COPY_SIZE", "FI_OFI_RXM_SINGLE_COPY_SIZE", "FI_OFI_RXD_SINGLE_COPY_SIZE"}
 
-// apart disables the shortcuts, unless the caller has set them.
-func apart(env []string) []string {
+// withoutShortcuts disables the shortcuts, unless the caller has set them.
+func withoutShortcuts(env []string) []string {
 	for _, name := range shortcuts {
 		if _, set := os.LookupEnv(name); !set {
 			env = append(env, name+"=-1")

@@ -22,7 +22,7 @@ func addNameCommands(root *cobra.Command) {
 
 func newNamesCommand() *cobra.Command {
 	cmd := &cobra.Command{Use: "names [PREFIX]", Short: "List the names in the directory", Example: "  fabricd names job/", Args: cobra.MaximumNArgs(1)}
-	return asking(cmd, func(c *client, args []string) error {
+	return clientCommand(cmd, func(c *client, args []string) error {
 		prefix := ""
 		if len(args) > 0 {
 			prefix = args[0]
@@ -43,25 +43,25 @@ func newNamesCommand() *cobra.Command {
 		}
 		c.table("NAME\tADDRESS\tUID\tLIVES", func(w *tabwriter.Writer) {
 			for _, n := range all.Names {
-				fmt.Fprintf(w, "%s\t%q\t%d\t%s\n", brief(n.Name), n.Address, n.Owner, lives(n))
+				fmt.Fprintf(w, "%s\t%q\t%d\t%s\n", shortened(n.Name), n.Address, n.Owner, lifetime(n))
 			}
 		})
 		return nil
 	})
 }
 
-// nameRoom is the number of characters of a name in a table: the longest name determines the column's width.
-const nameRoom = 64
+// nameWidth is the number of characters of a name in a table: the longest name determines the column's width.
+const nameWidth = 64
 
-// brief returns a name as a table shows it: of a long one the beginning and the end.
-func brief(name string) string {
-	if r := []rune(name); len(r) > nameRoom {
-		return string(r[:nameRoom/2]) + "…" + string(r[len(r)-nameRoom/2+1:])
+// shortened returns a name as a table shows it: of a long one the beginning and the end.
+func shortened(name string) string {
+	if r := []rune(name); len(r) > nameWidth {
+		return string(r[:nameWidth/2]) + "…" + string(r[len(r)-nameWidth/2+1:])
 	}
 	return name
 }
 
-func lives(n api.Name) string {
+func lifetime(n api.Name) string {
 	if n.Lease != "" && n.Expires.IsZero() {
 		return n.Lease + " when not renewed"
 	}
@@ -72,7 +72,7 @@ func newGetCommand() *cobra.Command {
 	cmd := &cobra.Command{Use: "get NAME", Short: "Print the address of a name, or a job's value (--kv)", Example: "  fabricd get job/3\n  fabricd get --kv --wait 10s job/config", Args: cobra.ExactArgs(1)}
 	kv := cmd.Flags().Bool("kv", false, "a value, not a name")
 	wait := cmd.Flags().Duration("wait", 0, "wait for a value that is not there yet")
-	return asking(cmd, func(c *client, args []string) error {
+	return clientCommand(cmd, func(c *client, args []string) error {
 		if !*kv {
 			var n api.Name
 			return c.do("GET", api.NamePath(args[0]), nil, &n, func() { c.printf("%s\n", n.Address) })
@@ -93,7 +93,7 @@ func newPutCommand() *cobra.Command {
 	kv := cmd.Flags().Bool("kv", false, "a value, not a name")
 	private := cmd.Flags().Bool("private", false, "other users do not see it")
 	lease := cmd.Flags().Duration("lease", 0, "time until the entry expires")
-	return asking(cmd, func(c *client, args []string) error {
+	return clientCommand(cmd, func(c *client, args []string) error {
 		text := ""
 		if *lease != 0 {
 			text = lease.String()
@@ -118,7 +118,7 @@ func newDeleteCommand() *cobra.Command {
 	cmd := &cobra.Command{Use: "delete NAME", Short: "Delete a name, or a job's value (--kv)", Example: "  fabricd delete job/3\n  fabricd delete --kv --prefix job/", Args: cobra.ExactArgs(1)}
 	kv := cmd.Flags().Bool("kv", false, "a value, not a name")
 	prefix := cmd.Flags().Bool("prefix", false, "everything of yours that begins so")
-	return asking(cmd, func(c *client, args []string) error {
+	return clientCommand(cmd, func(c *client, args []string) error {
 		path, table := api.NamePath(args[0]), "/v1/names"
 		if *kv {
 			path, table = api.KeyPath(args[0]), "/v1/kv"
@@ -134,7 +134,7 @@ func newDeleteCommand() *cobra.Command {
 func newWatchCommand() *cobra.Command {
 	cmd := &cobra.Command{Use: "watch [PREFIX]", Short: "Print what happens to names, until interrupted", Example: "  fabricd watch job/", Args: cobra.MaximumNArgs(1)}
 	from := cmd.Flags().Uint64("from", 0, "tell what happened after this revision too")
-	return asking(cmd, func(c *client, args []string) error {
+	return clientCommand(cmd, func(c *client, args []string) error {
 		q := url.Values{"from": {strconv.FormatUint(*from, 10)}}
 		if len(args) > 0 {
 			q.Set("prefix", args[0])

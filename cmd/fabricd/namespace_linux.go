@@ -55,9 +55,9 @@ func exitOf(err error) error {
 	return exitStatus(exit.ExitCode())
 }
 
-// attend starts a program in a node, forwards signals that the program would not get otherwise, and returns when it
+// runProgram starts a program in a node, forwards signals that the program would not get otherwise, and returns when it
 // has ended. The end of the fabric ends the program.
-func attend(cmd *exec.Cmd, ended <-chan struct{}) error {
+func runProgram(cmd *exec.Cmd, ended <-chan struct{}) error {
 	signals := make(chan os.Signal, 8)
 	catch(signals)
 	runtime.LockOSThread() // the program dies with this process, that is, with its thread

@@ -18,7 +18,7 @@ var errLinux = errors.New("only Linux has network namespaces")
 
 func inOwnNamespace(context.Context, *daemon.Config) (bool, error) { return false, nil }
 
-func attend(*exec.Cmd, <-chan struct{}) error { return errLinux }
+func runProgram(*exec.Cmd, <-chan struct{}) error { return errLinux }
 
 func entering(*api.Program, []string) (*exec.Cmd, error) { return nil, errLinux }
 

@@ -30,7 +30,7 @@ For browsers of other machines there is fabricd run --listen; the link for those
 	shut := cmd.Flags().Bool("close", false, "close the port instead; links to it are worth nothing any more")
 	certificate := cmd.Flags().Bool("certificate", false, "print the certificate instead, as PEM")
 	cmd.MarkFlagsMutuallyExclusive("close", "certificate")
-	return asking(cmd, func(c *client, _ []string) error {
+	return clientCommand(cmd, func(c *client, _ []string) error {
 		var p api.Page
 		switch {
 		case *certificate:

@@ -28,20 +28,20 @@ environment, the environment over the file. SIGHUP reads file and environment ag
 	}
 	loader := daemon.NewLoader(cmd.Flags())
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		becomeModest()
+		limitResources()
 		return serve(cmd, loader, nil)
 	}
 	return cmd
 }
 
-// modestThreads is the number of the daemon's threads that run at a time. The daemon shares its node with processes
+// threadsMax is the number of the daemon's threads that run at a time. The daemon shares its node with processes
 // that need the processors: an event wakes no more threads than this, for any number of processors.
-const modestThreads = 2
+const threadsMax = 2
 
-// becomeModest bounds the daemon's use of processors and memory, unless the environment sets other bounds.
-func becomeModest() {
+// limitResources bounds the daemon's use of processors and memory, unless the environment sets other bounds.
+func limitResources() {
 	if os.Getenv("GOMAXPROCS") == "" {
-		runtime.GOMAXPROCS(min(modestThreads, runtime.GOMAXPROCS(0)))
+		runtime.GOMAXPROCS(min(threadsMax, runtime.GOMAXPROCS(0)))
 	}
 }
 

@@ -12,7 +12,7 @@ import (
 // newStatusCommand shows whether a daemon runs, and its parts.
 func newStatusCommand() *cobra.Command {
 	cmd := &cobra.Command{Use: "status", Short: "Say whether this node's daemon runs, and what it is made of", Args: cobra.NoArgs}
-	return asking(cmd, func(c *client, _ []string) error {
+	return clientCommand(cmd, func(c *client, _ []string) error {
 		var s api.Status
 		return c.do("GET", "/v1/status", nil, &s, func() {
 			c.printf("fabricd runs as process %d for %s: %s\n", s.PID, time.Since(s.Started).Round(time.Second), strings.Join(s.Parts, ", "))

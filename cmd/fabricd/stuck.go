@@ -13,7 +13,7 @@ import (
 
 // newStuckCommand shows operations that make no progress.
 func newStuckCommand() *cobra.Command {
-	return asking(&cobra.Command{
+	return clientCommand(&cobra.Command{
 		Use:   "stuck",
 		Short: "Show what makes no progress: which process waits for which peer, where, and since when",
 		Long: "Show what makes no progress: operations, connects, messages without a posted receive, queues that are not read, and processes " +
@@ -30,7 +30,7 @@ func newStuckCommand() *cobra.Command {
 			c.table("PROCESS\tWHAT\tPROVIDER\tINTERFACE\tLOCAL\tWAITS FOR\tFOR\tBECAUSE", func(w *tabwriter.Writer) {
 				for i := range a.Stuck {
 					s := &a.Stuck[i]
-					fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", who(s.Name, s.PID), s.What, s.Provider, s.Interface, s.Local, waitsFor(s), time.Since(s.Since).Round(time.Second), s.State)
+					fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", processTitle(s.Name, s.PID), s.What, s.Provider, s.Interface, s.Local, waitsFor(s), time.Since(s.Since).Round(time.Second), s.State)
 				}
 			})
 		})
@@ -38,12 +38,12 @@ func newStuckCommand() *cobra.Command {
 }
 
 // who returns the name of a process.
-func who(name string, pid int) string { return fmt.Sprintf("%s (%d)", name, pid) }
+func processTitle(name string, pid int) string { return fmt.Sprintf("%s (%d)", name, pid) }
 
 // waitsFor returns the peer and, if it is known, its process.
 func waitsFor(s *api.StuckEntry) string {
 	if s.PeerPID == 0 {
 		return s.Peer
 	}
-	return s.Peer + ", " + who(s.PeerName, s.PeerPID)
+	return s.Peer + ", " + processTitle(s.PeerName, s.PeerPID)
 }

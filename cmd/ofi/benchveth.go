@@ -48,13 +48,13 @@ func (f *benchFlags) overCable(ctx context.Context, app *app, c *bench.Config) e
 		return fmt.Errorf("--veth: %w", err)
 	}
 	defer cable.Close()
-	var links []bench.Link
+	var links []bench.Datapath
 	for _, name := range f.links {
 		if name != benchReference {
-			links = append(links, bench.Link{Name: name})
+			links = append(links, bench.Datapath{Name: name})
 		}
 	}
-	links = append(links, bench.Link{Name: benchReference})
+	links = append(links, bench.Datapath{Name: benchReference})
 	line := newLiveLine(app.errOut)
 	rounds := max(c.Rounds, 1)
 	for round := range rounds {

@@ -26,8 +26,8 @@ const (
 	socketPrefix   = "gofabric-meet-"
 	backlog        = 16
 	invitationsMax = 64 // open invitations; one more ends the oldest, whose messages go through the connection
-	showMagic      = "gofabric"
-	showLen        = len(showMagic) + engine.SealLen + 8 + 2*engine.EndLen
+	proofMagic     = "gofabric"
+	proofLen       = len(proofMagic) + engine.SealLen + 8 + 2*engine.EndLen
 )
 
 // invitation implements engine.Invitation.
@@ -88,8 +88,8 @@ func (v *invitation) end() {
 	}
 }
 
-// Met implements engine.Invitation.
-func (v *invitation) Met(e *engine.Ends, pid uint32, at uint64) bool {
+// Verify implements engine.Invitation.
+func (v *invitation) Verify(e *engine.Ends, pid uint32, at uint64) bool {
 	invitations.Lock()
 	defer invitations.Unlock()
 	defer v.end()
@@ -116,12 +116,12 @@ func (v *invitation) Met(e *engine.Ends, pid uint32, at uint64) bool {
 // look examines a process that has connected. heard reports that it knows the challenge. met reports that it is the
 // expected process, at the expected connection.
 func (v *invitation) look(fd netx.FD, peer netx.Peer, e *engine.Ends, pid uint32, at uint64) (heard, met bool) {
-	var b [showLen + 1]byte
+	var b [proofLen + 1]byte
 	n, errno := netx.Recv(fd, b[:])
-	if errno != 0 || n != showLen || string(b[:len(showMagic)]) != showMagic || [engine.SealLen]byte(b[len(showMagic):]) != v.c.Seal {
+	if errno != 0 || n != proofLen || string(b[:len(proofMagic)]) != proofMagic || [engine.SealLen]byte(b[len(proofMagic):]) != v.c.Seal {
 		return false, false
 	}
-	if theirs := parseEnds(b[len(showMagic)+engine.SealLen:]); !facing(e, &theirs) {
+	if theirs := parseEnds(b[len(proofMagic)+engine.SealLen:]); !sameConnection(e, &theirs) {
 		trust.Refuse(trust.Copies, peer, v.name(), "it speaks on another connection than the one that names it")
 		return true, false
 	}
@@ -139,14 +139,14 @@ func (v *invitation) look(fd netx.FD, peer netx.Peer, e *engine.Ends, pid uint32
 	return true, readSealed(&l) == engine.Copied && netx.Alive(process)
 }
 
-// Show implements engine.CMA.
-func (Copier) Show(c *wire.Challenge, e *engine.Ends) {
+// Prove implements engine.CMA.
+func (Copier) Prove(c *wire.Challenge, e *engine.Ends) {
 	to, err := samehost.Dial(trust.Copies, socketName(c))
 	if err != nil {
 		return
 	}
 	defer to.Close()
-	b := append(make([]byte, 0, showLen), showMagic...)
+	b := append(make([]byte, 0, proofLen), proofMagic...)
 	netx.Send(to.FD(), appendEnds(append(b, c.Seal[:]...), e), false)
 }
 
@@ -163,8 +163,8 @@ func parseEnds(b []byte) (e engine.Ends) {
 	return e
 }
 
-// facing reports whether two views are of the same connection.
-func facing(mine, theirs *engine.Ends) bool {
+// sameConnection reports whether two views are of the same connection.
+func sameConnection(mine, theirs *engine.Ends) bool {
 	return mine.Space == theirs.Space && one(&mine.Local, &theirs.Peer) && one(&mine.Peer, &theirs.Local)
 }
 

@@ -54,9 +54,9 @@ func show(in *bufio.Scanner) {
 	in.Scan()
 	if in.Text() == "careful" {
 		e := parseEnds(rest)
-		Copier{}.Show(&c, &e)
+		Copier{}.Prove(&c, &e)
 	} else if fd, err := netx.LocalConnect(socketName(&c)); err == nil {
-		netx.Send(fd, append(append([]byte(showMagic), c.Seal[:]...), rest...), false)
+		netx.Send(fd, append(append([]byte(proofMagic), c.Seal[:]...), rest...), false)
 		netx.Close(fd)
 	}
 	shownCells = append(shownCells, &c.Seal)
@@ -135,7 +135,7 @@ func TestInvitation(t *testing.T) {
 		if s.at != nil {
 			at = s.at(at)
 		}
-		if got := v.Met(&mine, pid, at); got != s.want {
+		if got := v.Verify(&mine, pid, at); got != s.want {
 			if s.want {
 				forbidden(t, int(pid), at)
 			}
@@ -144,7 +144,7 @@ func TestInvitation(t *testing.T) {
 		if n := refused() - before; n != s.refused {
 			t.Errorf("%s: %d refused", name, n)
 		}
-		if v.Met(&mine, pid, at) {
+		if v.Verify(&mine, pid, at) {
 			t.Errorf("%s: twice", name)
 		}
 	}
@@ -156,9 +156,9 @@ func TestInvitationInvalid(t *testing.T) {
 	mine, theirs := ends(1, 2)
 	v := invite(t)
 	ch := v.Challenge()
-	good := appendEnds(append([]byte(showMagic), ch.Seal[:]...), &theirs)
-	for _, b := range [][]byte{nil, good[:showLen-1], append(good[:showLen:showLen], 0),
-		append([]byte("GOFABRIC"), good[8:]...), append(good[:8:8], make([]byte, showLen-8)...)} {
+	good := appendEnds(append([]byte(proofMagic), ch.Seal[:]...), &theirs)
+	for _, b := range [][]byte{nil, good[:proofLen-1], append(good[:proofLen:proofLen], 0),
+		append([]byte("GOFABRIC"), good[8:]...), append(good[:8:8], make([]byte, proofLen-8)...)} {
 		fd, err := netx.LocalConnect(socketName(ch))
 		if err != nil {
 			t.Fatal(err)
@@ -168,7 +168,7 @@ func TestInvitationInvalid(t *testing.T) {
 			netx.Send(fd, b, false)
 		}
 	}
-	if at := c.show(ch, &theirs, "careful"); !v.Met(&mine, c.pid(), at) {
+	if at := c.show(ch, &theirs, "careful"); !v.Verify(&mine, c.pid(), at) {
 		forbidden(t, int(c.pid()), at)
 	}
 	v = invite(t)
@@ -179,7 +179,7 @@ func TestInvitationInvalid(t *testing.T) {
 		}
 		defer netx.Close(fd)
 	}
-	if at := c.show(v.Challenge(), &theirs, "careful"); v.Met(&mine, c.pid(), at) {
+	if at := c.show(v.Challenge(), &theirs, "careful"); v.Verify(&mine, c.pid(), at) {
 		t.Error("it has met a peer for which the queue had no room")
 	}
 }
@@ -202,7 +202,7 @@ func TestInvitationMost(t *testing.T) {
 		t.Errorf("the oldest is still open: %v", err)
 	}
 	mine, _ := ends(1, 2)
-	if first.Met(&mine, 1, 8) {
+	if first.Verify(&mine, 1, 8) {
 		t.Error("it has met a peer")
 	}
 }
@@ -218,7 +218,7 @@ func TestInvitationForeign(t *testing.T) {
 		j, before := journal.Listen(t), refused()
 		v := invite(t)
 		at := c.show(v.Challenge(), &theirs, "regardless")
-		if v.Met(&mine, pid, at) {
+		if v.Verify(&mine, pid, at) {
 			t.Errorf("another user's process has %s read", name)
 		}
 		if n := refused() - before; n != 1 {
@@ -236,7 +236,7 @@ func TestInvitationForeign(t *testing.T) {
 	}
 	// The reverse: root's own process answers, and the connection names another PID.
 	j, v := journal.Listen(t), invite(t)
-	if at := victim.show(v.Challenge(), &theirs, "careful"); v.Met(&mine, c.pid(), at) {
+	if at := victim.show(v.Challenge(), &theirs, "careful"); v.Verify(&mine, c.pid(), at) {
 		t.Error("the connection's claim of another PID was accepted")
 	}
 	j.Want(fmt.Sprintf("the connection says that it is process %d", c.pid()), fmt.Sprintf("pid=%d ", victim.pid()))
@@ -299,7 +299,7 @@ func TestInvitationReusedNumber(t *testing.T) {
 	if got := readSealed(&l); got != engine.Copied {
 		t.Fatalf("the copy has no copy of the challenge: %v", got)
 	}
-	if v.Met(&mine, c.pid(), at) {
+	if v.Verify(&mine, c.pid(), at) {
 		t.Error("the copy was accepted as the process that had its PID")
 	}
 }

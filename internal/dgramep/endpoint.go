@@ -18,11 +18,11 @@ type dgramEndpoint struct {
 	endpoint.Connectionless
 	transfers
 
-	prog *progress.Engine
-	host datagram.Domain
-	port datagram.Port
-	lost error // the error after which the port receives no more
-	link int   // core.OptDatagramLink that was asked for, 0 if none
+	prog     *progress.Engine
+	host     datagram.Domain
+	port     datagram.Port
+	lost     error // the error after which the port receives no more
+	datapath int   // core.OptDatapath that was asked for, 0 if none
 
 	sources                           bool // the source of each datagram is looked up
 	rxSize, txSize, maxMsg, maxInject int
@@ -148,8 +148,8 @@ func (e *dgramEndpoint) SetName(a core.Addr) error {
 		return func() {
 			late = e.port.Close()
 			e.port = port
-			if e.link != 0 {
-				datagram.SetLink(port, e.link) // the other interface may refuse the link; then the port uses sockets
+			if e.datapath != 0 {
+				datagram.SetDatapath(port, e.datapath) // the other interface may refuse AF_XDP; then the port uses sockets
 			}
 			datagram.ExpectAll(port, e.Known)
 		}, func() { port.Close() }, err
@@ -181,26 +181,26 @@ func (e *dgramEndpoint) Cancel(ctx core.OpContext) error {
 	return core.ErrNoEnt
 }
 
-// GetOpt supports one option, core.OptDatagramLink. Native's endpoints have none (fi_getopt(3)).
+// GetOpt supports one option, core.OptDatapath. Native's endpoints have none (fi_getopt(3)).
 func (e *dgramEndpoint) GetOpt(opt core.EPOpt) (int, error) {
 	e.prog.Lock()
 	defer e.prog.Unlock()
-	if opt != core.OptDatagramLink || e.Closed() {
+	if opt != core.OptDatapath || e.Closed() {
 		return 0, core.ErrNoProtoOpt
 	}
-	return datagram.Link(e.port)
+	return datagram.Datapath(e.port)
 }
 
 // SetOpt sets that option.
 func (e *dgramEndpoint) SetOpt(opt core.EPOpt, value int) error {
 	e.prog.Lock()
 	defer e.prog.Unlock()
-	if opt != core.OptDatagramLink || e.Closed() {
+	if opt != core.OptDatapath || e.Closed() {
 		return core.ErrNoProtoOpt
 	}
-	err := datagram.SetLink(e.port, value)
+	err := datagram.SetDatapath(e.port, value)
 	if err == nil {
-		e.link = value
+		e.datapath = value
 		datagram.ExpectAll(e.port, e.Known)
 	}
 	return err

@@ -88,16 +88,16 @@ func (a *alias) Close() error {
 	}
 	a.e.aliases--
 	a.e = nil
-	a.Transmitter.r, a.Transmitter.lastRoute, a.Receiver.ready = gone{}, lastRoute{}, goneReady
+	a.Transmitter.r, a.Transmitter.lastRoute, a.Receiver.ready = closedRouter{}, lastRoute{}, closedReady
 	return nil
 }
 
-// gone is the Router of a closed alias. Operations posted before the close go on.
-type gone struct{}
+// closedRouter is the Router of a closed alias. Operations posted before the close go on.
+type closedRouter struct{}
 
 // Route and Posted implement Router.
-func (gone) Route(core.FIAddr) (*engine.Conn, error) { return nil, core.ErrOpBadState }
-func (gone) Posted(*engine.Conn, bool) *batch.Stream { return nil }
+func (closedRouter) Route(core.FIAddr) (*engine.Conn, error) { return nil, core.ErrOpBadState }
+func (closedRouter) Posted(*engine.Conn, bool) *batch.Stream { return nil }
 
-// goneReady refuses receives through a closed alias.
-func goneReady() error { return core.ErrOpBadState }
+// closedReady refuses receives through a closed alias.
+func closedReady() error { return core.ErrOpBadState }

@@ -6,12 +6,12 @@ import (
 	"slices"
 
 	"gofabric/core"
-	coll "gofabric/internal/coll/engine"
+	coll "gofabric/internal/coll/schedule"
 	"gofabric/internal/xnet/engine"
 	"gofabric/internal/xnet/wire"
 )
 
-// Collective operations (fi_collective(3)): the endpoint's table of groups. internal/coll/engine plans an operation
+// Collective operations (fi_collective(3)): the endpoint's table of groups. internal/coll/schedule plans an operation
 // as sends and receives between members. This package posts them like a peer's other operations, but with an owner
 // (collOp). The owner gets their completions and starts the next step.
 //
@@ -29,12 +29,12 @@ type collectives struct {
 	byID   map[uint32]*group
 	joins  int // groups that are being joined
 	// Ring of the groups closed last: a message for one of them is not for a group that is being joined.
-	left   [64]uint32
-	lefts  int
-	peers  map[core.FIAddr]*collPeer
-	active int // operations in progress
-	shared int // those of active in groups that have other members on this host
-	free   *collOp
+	leftGroups [64]uint32
+	leftCount  int
+	peers      map[core.FIAddr]*collPeer
+	active     int // operations in progress
+	shared     int // those of active in groups that have other members on this host
+	free       *collOp
 
 	events []collEvent // failures that the engine reported, for Run
 	queued bool
@@ -105,7 +105,7 @@ func (k *collectives) Wanted(tag, member uint64) bool {
 	if g := k.byID[id]; g != nil {
 		return g.err == nil && member < uint64(len(g.members))
 	}
-	return k.joins > 0 && !slices.Contains(k.left[:], id) // it may be for the group that is being joined; see sweep
+	return k.joins > 0 && !slices.Contains(k.leftGroups[:], id) // it may be for the group that is being joined; see sweep
 }
 
 // Aborted implements engine.Collector.
@@ -145,7 +145,7 @@ func (k *collectives) note(ev collEvent) {
 	k.events = append(k.events, ev)
 	if !k.queued {
 		k.queued = true
-		k.e.prog.Soon(k)
+		k.e.prog.RunOnUnlock(k)
 	}
 }
 
@@ -165,7 +165,7 @@ func (k *collectives) Run() {
 			if ev.peer != nil && g.waitsFor(ev.peer) || ev.peer == nil && g.id == groupOf(ev.tag) && g.comesFrom(&ev) {
 				g.fail(ev.err, ev.peer, ev.tell)
 			} else if ev.peer == nil && g.joinID == groupOf(ev.tag) {
-				g.takenBack(&ev)
+				g.joinWithdrawn(&ev)
 			}
 		}
 	}
@@ -231,18 +231,18 @@ type ignored struct{}
 
 func (ignored) Done(*engine.Completion) {}
 
-// crowd counts n operations of a group that has other members on this host. A thread that waits for such operations
-// yields its processor to them (progress.Engine.Crowd).
-func (k *collectives) crowd(g *group, n int) {
-	if g.crowded {
+// countLocalWaits counts n operations of a group that has other members on this host. A thread that waits for such
+// operations yields its processor to them (progress.Engine.AddLocalWaits).
+func (k *collectives) countLocalWaits(g *group, n int) {
+	if g.hasLocalPeers {
 		k.shared += n
-		k.e.prog.Crowd(n)
+		k.e.prog.AddLocalWaits(n)
 	}
 }
 
 // end drops all state, because the endpoint is closing.
 func (k *collectives) end() {
-	k.e.prog.Crowd(-k.shared)
+	k.e.prog.AddLocalWaits(-k.shared)
 	k.shared = 0
 	k.events, k.groups, k.byID, k.joins = nil, nil, nil, 0
 }

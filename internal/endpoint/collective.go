@@ -3,7 +3,7 @@ package endpoint
 import (
 	"gofabric/core"
 	"gofabric/internal/atomics"
-	coll "gofabric/internal/coll/engine"
+	coll "gofabric/internal/coll/schedule"
 )
 
 // The calls of collective operations (fi_collective(3)): they check arguments and start the operation.

@@ -7,7 +7,7 @@ import (
 
 	"gofabric/av"
 	"gofabric/core"
-	coll "gofabric/internal/coll/engine"
+	coll "gofabric/internal/coll/schedule"
 	"gofabric/internal/xnet/engine"
 )
 
@@ -19,18 +19,18 @@ const noGroup = joinBit
 
 // group is a group of endpoints that this endpoint has joined or is joining. It implements core.MCDriver.
 type group struct {
-	k       *collectives
-	id      uint32 // noGroup until the members have agreed
-	joinID  uint32 // hash of the members with joinBit: the same for all joins by these members
-	place   int
-	rank    int
-	seq     uint32
-	members []*collPeer     // by rank; nil at this member's rank
-	allowed core.AVSetFlags // the collectives that the set was opened for; 0: all
-	ops     []*collOp
-	err     error // not nil: the group has failed or is closed, for this reason
-	set     *av.Set
-	crowded bool // other members are on this host
+	k             *collectives
+	id            uint32 // noGroup until the members have agreed
+	joinID        uint32 // hash of the members with joinBit: the same for all joins by these members
+	place         int
+	rank          int
+	seq           uint32
+	members       []*collPeer     // by rank; nil at this member's rank
+	allowed       core.AVSetFlags // the collectives that the set was opened for; 0: all
+	ops           []*collOp
+	err           error // not nil: the group has failed or is closed, for this reason
+	set           *av.Set
+	hasLocalPeers bool // other members are on this host
 
 	ctx      any      // of the join
 	self     *core.MC // the application's handle
@@ -106,7 +106,7 @@ func (k *collectives) newGroup(s *av.Set) (*group, error) {
 	if g.rank < 0 {
 		return nil, core.ErrInval
 	}
-	g.crowded = here > 1
+	g.hasLocalPeers = here > 1
 	g.id, g.joinID = noGroup, h.Sum32()|joinBit
 	for i, other := range k.groups {
 		if other == nil {
@@ -145,8 +145,8 @@ func (g *group) Close() error {
 	}
 	if k.byID[g.id] == g {
 		delete(k.byID, g.id)
-		k.left[k.lefts%len(k.left)] = g.id
-		k.lefts++
+		k.leftGroups[k.leftCount%len(k.leftGroups)] = g.id
+		k.leftCount++
 	}
 	k.groups[g.place] = nil
 	k.discard(func(id uint32) bool { return id == g.id }, true)

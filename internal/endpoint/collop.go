@@ -2,7 +2,7 @@ package endpoint
 
 import (
 	"gofabric/core"
-	coll "gofabric/internal/coll/engine"
+	coll "gofabric/internal/coll/schedule"
 	"gofabric/internal/xnet/engine"
 )
 
@@ -39,7 +39,7 @@ func (g *group) newOp() *collOp {
 	g.seq++
 	g.ops = append(g.ops, o)
 	k.active++
-	k.crowd(g, 1)
+	k.countLocalWaits(g, 1)
 	return o
 }
 
@@ -53,7 +53,7 @@ func (o *collOp) start(a *coll.Args) {
 func (o *collOp) later() {
 	if !o.queued && !o.running {
 		o.queued = true
-		o.g.k.e.prog.Soon(o)
+		o.g.k.e.prog.RunOnUnlock(o)
 	}
 }
 
@@ -87,7 +87,7 @@ func (o *collOp) Run() {
 	o.running = true
 	if !o.advance() {
 		o.queued = true
-		k.e.prog.Later(o)
+		k.e.prog.RunAfterPass(o)
 	}
 	o.running = false
 }
@@ -200,7 +200,7 @@ func (o *collOp) finish(err error) {
 		}
 	}
 	k.active--
-	k.crowd(g, -1)
+	k.countLocalWaits(g, -1)
 	o.plan.Reset()
 	ctx, silent := o.ctx, o.silent
 	o.g, o.next = nil, k.free

@@ -12,11 +12,11 @@ import (
 // provider's Router directly, so that they pay nothing for it.
 type contextRouter struct {
 	Router
-	e    *Endpoint // the endpoint that posts, and that reports the completions
-	bits int       // number of high bits of a destination that name the receive context (fi_rx_addr, fi_av(3))
-	last *engine.Send
-	wary uint16 // kinds of operations that must not overtake reads, as bits
-	own  bool   // the connections belong to another endpoint, so each operation needs this router as its owner
+	e          *Endpoint // the endpoint that posts, and that reports the completions
+	bits       int       // number of high bits of a destination that name the receive context (fi_rx_addr, fi_av(3))
+	last       *engine.Send
+	afterReads uint16 // kinds of operations that must not overtake reads, as bits
+	own        bool   // the connections belong to another endpoint, so each operation needs this router as its owner
 }
 
 // routeContexts inserts a contextRouter if the endpoint needs one. All objects are bound by now. Locked.
@@ -28,9 +28,9 @@ func (e *Endpoint) routeContexts() {
 	if e.av != nil && e.info.Caps&core.CapNamedRxCtx != 0 {
 		bits = e.av.RxCtxBits()
 	}
-	wary := behindReads(e.info)
-	if bits > 0 || wary != 0 || e.stx != nil {
-		e.tx.r = &contextRouter{Router: e.tx.r, e: e, bits: bits, wary: wary, own: e.stx != nil}
+	afterReads := behindReads(e.info)
+	if bits > 0 || afterReads != 0 || e.stx != nil {
+		e.tx.r = &contextRouter{Router: e.tx.r, e: e, bits: bits, afterReads: afterReads, own: e.stx != nil}
 	}
 }
 
@@ -75,7 +75,7 @@ func (s *contextRouter) routeFor(dest core.FIAddr, o *engine.Send) (*engine.Conn
 	if s.bits > 0 && !c.SelectContext(uint8(dest>>(64-s.bits))) {
 		o.Ack = true // see Conn.SelectContext
 	}
-	if s.wary>>o.Kind&1 != 0 && !o.Fence && c.Reading() {
+	if s.afterReads>>o.Kind&1 != 0 && !o.Fence && c.Reading() {
 		o.Fence, o.Reads = true, true
 	}
 	s.last = o

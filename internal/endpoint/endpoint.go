@@ -64,8 +64,8 @@ func (e *Endpoint) InitEndpoint(d *Domain, info *core.Info, ends Ends) {
 	}
 }
 
-// Front returns the Endpoint that a provider's endpoint or a connection's sink embeds.
-func (e *Endpoint) Front() *Endpoint { return e }
+// Common returns the Endpoint that a provider's endpoint or a connection's sink embeds.
+func (e *Endpoint) Common() *Endpoint { return e }
 
 // Info returns the endpoint's own copy of the Info that it was opened with. Locked.
 func (e *Endpoint) Info() *core.Info { return e.info }

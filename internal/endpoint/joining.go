@@ -124,7 +124,7 @@ func (j *joining) decide(id uint32) {
 func (j *joining) later() {
 	if !j.queued && !j.over && !j.g.k.e.closed {
 		j.queued = true
-		j.g.k.e.prog.Soon(j)
+		j.g.k.e.prog.RunOnUnlock(j)
 	}
 }
 
@@ -153,7 +153,7 @@ func (j *joining) Run() {
 		}
 		if !j.transmit(to, low, buf) {
 			j.queued = true
-			k.e.prog.Later(j)
+			k.e.prog.RunAfterPass(j)
 			return
 		}
 		j.at++
@@ -243,8 +243,8 @@ func (j *joining) giveUp(lost *collPeer) {
 	}
 }
 
-// takenBack handles a join attempt that another member has withdrawn.
-func (g *group) takenBack(ev *collEvent) {
+// joinWithdrawn handles a join attempt that another member has withdrawn.
+func (g *group) joinWithdrawn(ev *collEvent) {
 	a := uint32(ev.tag) >> attemptShift
 	j := g.joining
 	if g.rank != 0 {

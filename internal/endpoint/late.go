@@ -11,7 +11,7 @@ func (r *Receiver) RecvRoom() (room int, tagged bool) {
 	if r.rx == nil || r.exact || *r.flags&core.OpMultiRecv != 0 && r.noMulti || r.ready() != nil {
 		return 0, false
 	}
-	return r.rx.Room(), !r.noTagged && !r.tagKnow
+	return r.rx.Room(), !r.noTagged && !r.exactTagged
 }
 
 // RecvLate is Recv, or TRecv, for a receive that was accepted while RecvRoom had room for it. An error that has

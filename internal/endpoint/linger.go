@@ -20,9 +20,9 @@ const (
 	lingerMost  = time.Millisecond
 )
 
-// farewell is how long a closing endpoint waits for peers that have all data, but have not acknowledged the end of
+// endAckTimeout is how long a closing endpoint waits for peers that have all data, but have not acknowledged the end of
 // the stream.
-const farewell = time.Second
+const endAckTimeout = time.Second
 
 // Drainer is one connection, or all connections of an endpoint, to be drained before the close.
 type Drainer interface {
@@ -33,13 +33,13 @@ type Drainer interface {
 	Drained(all bool) bool
 }
 
-// LetGo drains d and makes passes until d is drained or OptLinger has elapsed. The passes are needed because the
-// peer may be an endpoint of the same domain, or of the same thread. LetGo fails when data that the application
+// Drain drains d and makes passes until d is drained or OptLinger has elapsed. The passes are needed because the
+// peer may be an endpoint of the same domain, or of the same thread. Drain fails when data that the application
 // considers sent was not delivered. It is called locked and releases the lock while it sleeps.
-func (e *Endpoint) LetGo(d Drainer) error {
+func (e *Endpoint) Drain(d Drainer) error {
 	d.BeginDrain()
 	now := mono.Now()
-	end, soon := now.Add(e.linger), now.Add(min(e.linger, farewell))
+	end, soon := now.Add(e.linger), now.Add(min(e.linger, endAckTimeout))
 	for step := lingerFirst; e.linger > 0; step = min(step*2, lingerMost) {
 		if d.Drained(true) {
 			return nil

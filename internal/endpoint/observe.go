@@ -21,10 +21,10 @@ func (d *Domain) Observe(o *telemetry.Observation) {
 	list := d.open.all()
 	for _, x := range list {
 		e := x.(*Endpoint)
-		if a, ok := e.observed.(Asking); ok {
-			a.AskSystem(o.Asks(len(list)))
+		if a, ok := e.observed.(SystemQuerier); ok {
+			a.QuerySystem(o.Asks(len(list)))
 		}
-		d.prog.Visit(func() {
+		d.prog.Inspect(func() {
 			if !e.closed {
 				e.observe(o)
 			}
@@ -221,8 +221,8 @@ func (w *peerWatch) watch(v PeerView) {
 		w.o.Watch(w.key(v, "operation"), token, tell(stallWord(old.Kind), old.Why.String(), old.Bytes))
 	} else if cn.Queued() > 0 {
 		w.o.Watch(w.key(v, "transmission"), cn.BytesOut, tell("send", "the peer takes nothing: bytes wait for transmission or acknowledgement", uint64(cn.Queued())))
-	} else if h, ok := v.Path.(Halting); ok {
-		if why, bytes, token, yes := h.Halted(); yes {
+	} else if h, ok := v.Path.(StuckDetector); ok {
+		if why, bytes, token, yes := h.Stuck(); yes {
 			w.o.Watch(w.key(v, "system"), token, tell("send", why, bytes))
 		}
 	}

@@ -32,8 +32,8 @@ func (e *loopEP) ObserveCounts(c telemetry.Counts) { c["own"] += uint64(e.shown)
 // path reports bytes that are stuck in the system.
 type path struct{}
 
-func (path) ObservePath(c telemetry.Counts)         { c["rtt"] += 5 }
-func (path) Halted() (string, uint64, uint64, bool) { return "the cable is out", 3, 1, true }
+func (path) ObservePath(c telemetry.Counts)        { c["rtt"] += 5 }
+func (path) Stuck() (string, uint64, uint64, bool) { return "the cable is out", 3, 1, true }
 
 // seen returns the process' telemetry of the loop provider's endpoints. On a busy machine a domain may be missing
 // in the first observation.

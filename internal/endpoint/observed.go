@@ -24,18 +24,18 @@ type PeerView struct {
 	Path  Path           // nil if the provider has no statistics of it
 }
 
-// Asking is an Observed that can ask the system for statistics. AskSystem is slow, so it is called without the lock
-// and before the other methods. It asks about limit connections at most, and continues with the others in the next
-// call.
-type Asking interface{ AskSystem(limit int) }
+// SystemQuerier is an Observed that can ask the system for statistics. QuerySystem is slow, so it is called without
+// the lock and before the other methods. It asks about limit connections at most, and continues with the others in
+// the next call.
+type SystemQuerier interface{ QuerySystem(limit int) }
 
 // Path has statistics of the connection below the stream, such as TCP's.
 type Path interface{ ObservePath(c telemetry.Counts) }
 
-// Halting is a Path that detects bytes that are stuck in the system. It returns the reason, the number of bytes,
+// StuckDetector is a Path that detects bytes that are stuck in the system. It returns the reason, the number of bytes,
 // and a token that changes when they move.
-type Halting interface {
-	Halted() (why string, bytes, token uint64, yes bool)
+type StuckDetector interface {
+	Stuck() (why string, bytes, token uint64, yes bool)
 }
 
 // Unobserved implements Observed for endpoints that use the connections of another endpoint.
@@ -74,8 +74,8 @@ func (e *Endpoint) leaveTelemetry() {
 	if e.observed == nil {
 		return
 	}
-	if a, ok := e.observed.(Asking); ok {
-		a.AskSystem(math.MaxInt) // for the last time
+	if a, ok := e.observed.(SystemQuerier); ok {
+		a.QuerySystem(math.MaxInt) // for the last time
 	}
 	c := telemetry.Counts{}
 	e.did.add(c)

@@ -6,9 +6,9 @@ import (
 	"gofabric/internal/xnet/engine"
 )
 
-// TestTally: one operation in 256 is timed, as long as fewer than four are in progress. Failed operations and
+// TestOpStats: one operation in 256 is timed, as long as fewer than four are in progress. Failed operations and
 // invalid marks are not recorded.
-func TestTally(t *testing.T) {
+func TestOpStats(t *testing.T) {
 	var d opStats
 	var marks []uint8
 	for range (samples + 2) * sampleEvery {

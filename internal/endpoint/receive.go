@@ -16,8 +16,8 @@ type Receiver struct {
 	sources bool          // directed receives: the source address is used
 	e       *Endpoint     // nil for a shared context
 
-	tagSources     bool // sources, for tagged receives
-	exact, tagKnow bool // the source must name a peer (FI_EXACT_DIRECTED_RECV); tagKnow is for tagged receives
+	tagSources         bool // sources, for tagged receives
+	exact, exactTagged bool // the source must name a peer (FI_EXACT_DIRECTED_RECV); exactTagged is for tagged receives
 
 	noTagged, noMulti, noTagMulti bool // capabilities that the endpoint was opened without
 }
@@ -79,7 +79,7 @@ func (r *Receiver) direct(caps core.Caps, directed bool) {
 	tagged := caps&core.CapTaggedDirectedRecv != 0
 	r.sources = directed || exact && !tagged
 	r.tagSources = r.sources || tagged
-	r.exact, r.tagKnow = exact && r.sources, exact
+	r.exact, r.exactTagged = exact && r.sources, exact
 }
 
 // source returns the source to match: src for directed receives, any source for others.
@@ -123,7 +123,7 @@ func (r *Receiver) post(op *core.Op) error {
 	tagged, flags := op.Call.Tagged(), op.Flags
 	exact, report, src := r.exact, msgRx, r.source(op.Addr)
 	if tagged {
-		exact, report, src = r.tagKnow, tagRx, r.tagSource(op.Addr)
+		exact, report, src = r.exactTagged, tagRx, r.tagSource(op.Addr)
 	}
 	switch {
 	case exact && op.Addr == core.AddrUnspec && flags&core.OpClaim == 0:
@@ -197,7 +197,7 @@ func (r *Receiver) Recv(buf []byte, _ core.Desc, src core.FIAddr, ctx core.OpCon
 
 // TRecv is fi_trecv (fi_tagged(3)).
 func (r *Receiver) TRecv(buf []byte, _ core.Desc, src core.FIAddr, tag, ignore uint64, ctx core.OpContext) error {
-	if r.tagKnow && src == core.AddrUnspec {
+	if r.exactTagged && src == core.AddrUnspec {
 		return core.ErrInval
 	}
 	r.dom.prog.Lock()

@@ -116,7 +116,7 @@ func (e *Reliable) Alias(dir core.BindFlags, flags core.OpFlags) (core.EndpointD
 }
 
 // CloseWith closes the endpoint (fi_close(3)). It drains d for as long as OptLinger allows, and then calls end,
-// locked, to end the connections. An error of LetGo means that peers have lost data. The endpoint is closed all the
+// locked, to end the connections. An error of Drain means that peers have lost data. The endpoint is closed all the
 // same.
 func (e *Reliable) CloseWith(d Drainer, end func()) error {
 	e.prog.Lock()
@@ -124,7 +124,7 @@ func (e *Reliable) CloseWith(d Drainer, end func()) error {
 		e.prog.Unlock()
 		return err
 	}
-	err := e.LetGo(d)
+	err := e.Drain(d)
 	end()
 	e.EndRx()
 	e.prog.Unlock()

@@ -10,7 +10,7 @@ import (
 // connections.
 type Base interface {
 	Whole
-	Front() *Endpoint           // Endpoint's method
+	Common() *Endpoint          // Endpoint's method
 	Context() *engine.RxContext // Receiver's method
 }
 
@@ -26,7 +26,7 @@ type Scalable struct {
 // NewScalable makes a scalable endpoint of b, which has just been made. Its Info sets the number of contexts. On
 // failure it closes b. Not locked.
 func NewScalable(b Base) (core.ScalableDriver, error) {
-	e := b.Front()
+	e := b.Common()
 	ntx, nrx := max(e.info.EP.TxCtxCnt, 1), max(e.info.EP.RxCtxCnt, 1)
 	if max(ntx, nrx) > MaxContexts {
 		b.Close()

@@ -60,7 +60,7 @@ func (s *Scalable) TxContext(index int, attr *core.TxAttr) (core.EndpointDriver,
 	p := &scalableContext{s: s, list: s.tx, index: index}
 	p.InitEndpoint(s.e.d, info, s.e.ends)
 	p.spread = s.e.spread
-	p.way = contextRouter{Router: s.way, e: &p.Endpoint, wary: behindReads(info), own: true}
+	p.way = contextRouter{Router: s.way, e: &p.Endpoint, afterReads: behindReads(info), own: true}
 	p.InitTransmitter(&p.Endpoint, &p.way)
 	p.InitReceiver(&p.Endpoint, s.rxs[0], refuse, false)
 	return p.opened(), nil

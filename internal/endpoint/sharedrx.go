@@ -105,8 +105,8 @@ func (s *SharedRx) Bound(ep *Endpoint) {
 // no queue could report them. Locked.
 func (s *SharedRx) Unbound(ep *Endpoint) {
 	s.rx.DropWhere(func(sink engine.CompletionSink) bool {
-		f, ok := sink.(interface{ Front() *Endpoint })
-		return ok && f.Front() == ep
+		f, ok := sink.(interface{ Common() *Endpoint })
+		return ok && f.Common() == ep
 	})
 	for i, e := range s.eps {
 		if e == ep {

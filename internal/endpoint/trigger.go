@@ -22,7 +22,7 @@ func (r *Receiver) receiver() *Receiver          { return r }
 // Route implements Router for the transmitter that prepares w. The operation is complete and checked. Route stores
 // and queues it. Locked.
 func (w *work) Route(dest core.FIAddr) (*engine.Conn, error) {
-	if r, closed := w.router.(gone); closed {
+	if r, closed := w.router.(closedRouter); closed {
 		return r.Route(dest)
 	}
 	w.dest, w.send = dest, w.q.d.send

@@ -10,10 +10,10 @@ import (
 // operation of an endpoint. As a Router it stores the operation that a transmit call has prepared. As an
 // engine.Owner it gets the completion of deferred work.
 type work struct {
-	q    *workQueue
-	next *work // in the free list
-	prev *work // links of a workList; foll is the next one
-	foll *work
+	q         *workQueue
+	next      *work // in the free list
+	prev      *work // links of a workList; following is the next one
+	following *work
 
 	cntr      *Counter // the counter that it waits for
 	threshold uint64

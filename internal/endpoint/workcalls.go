@@ -109,7 +109,7 @@ func (w *work) takeCntr(dw *core.Work) error {
 func (d *Domain) CancelWork(ctx core.OpContext) error {
 	d.prog.Lock()
 	defer d.prog.Unlock()
-	for w := d.works().all.head; w != nil; w = w.foll {
+	for w := d.works().all.head; w != nil; w = w.following {
 		if w.deferred && w.ctx == ctx {
 			w.cancel()
 			return nil

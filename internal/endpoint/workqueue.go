@@ -58,7 +58,7 @@ func (q *workQueue) makeReady(w *work) {
 	q.ready = append(q.ready, w)
 	if !q.asked && !q.running {
 		q.asked = true
-		q.d.prog.Soon(q)
+		q.d.prog.RunOnUnlock(q)
 	}
 }
 
@@ -79,7 +79,7 @@ func (q *workQueue) Run() {
 	q.stuck = q.stuck[:0]
 	if q.running = false; kept > 0 {
 		q.asked = true
-		q.d.prog.Later(q)
+		q.d.prog.RunAfterPass(q)
 	}
 }
 
@@ -96,7 +96,7 @@ func (q *workQueue) isStuck(where any) bool {
 // each calls f with each work of the list. f may remove it.
 func (l *workList) each(f func(*work)) {
 	for w := l.head; w != nil; {
-		after := w.foll
+		after := w.following
 		f(w)
 		w = after
 	}
@@ -127,7 +127,7 @@ func (q *workQueue) drop(owner any) {
 
 // cancel implements deferrer.
 func (q *workQueue) cancel(owner any, ctx core.OpContext) bool {
-	for w := q.all.head; w != nil; w = w.foll {
+	for w := q.all.head; w != nil; w = w.following {
 		of := w.send.Ctx
 		if w.kind != workSend {
 			of = uint64(w.recv.ctx)
@@ -147,23 +147,23 @@ func (l *workList) add(w *work) {
 	if w.prev = l.tail; l.tail == nil {
 		l.head = w
 	} else {
-		l.tail.foll = w
+		l.tail.following = w
 	}
 	l.tail = w
 }
 
 func (l *workList) del(w *work) {
 	if w.prev == nil {
-		l.head = w.foll
+		l.head = w.following
 	} else {
-		w.prev.foll = w.foll
+		w.prev.following = w.following
 	}
-	if w.foll == nil {
+	if w.following == nil {
 		l.tail = w.prev
 	} else {
-		w.foll.prev = w.prev
+		w.following.prev = w.prev
 	}
-	w.prev, w.foll = nil, nil
+	w.prev, w.following = nil, nil
 }
 
 // counterWork is the work that waits for one counter. Triggered operations wait for its successes. Deferred work

@@ -93,26 +93,26 @@ func (l *Link) Stats() Stats { return l.state.stats }
 // threshold returns a probability in units of 2^-63.
 func threshold(p float64) uint64 { return uint64(p * (1 << 63)) }
 
-// verdict is the decision about a datagram.
-type verdict struct {
-	lost, twice, hold bool
-	flip              int       // number of the bit to flip, -1 for none
-	at                mono.Time // time of arrival, 0 for at once
-	left              int       // number of datagrams that are to overtake it
+// decision is the decision about a datagram.
+type decision struct {
+	lost, duplicate, hold bool
+	flip                  int       // number of the bit to flip, -1 for none
+	at                    mono.Time // time of arrival, 0 for at once
+	left                  int       // number of datagrams that are to overtake it
 }
 
-func (v *verdict) clean() bool { return !v.lost && !v.twice && !v.hold && v.flip < 0 && v.at == 0 }
+func (v *decision) clean() bool { return !v.lost && !v.duplicate && !v.hold && v.flip < 0 && v.at == 0 }
 
-// judge decides about the next datagram. It draws the same number of random numbers for each, so that a change of
+// decide decides about the next datagram. It draws the same number of random numbers for each, so that a change of
 // one fault does not change the effects of the others.
-func (l *Link) judge(now mono.Time, size int) verdict {
-	v := verdict{flip: -1}
+func (l *Link) decide(now mono.Time, size int) decision {
+	v := decision{flip: -1}
 	s := &l.state
 	s.stats.Sent++
 	var jitter time.Duration
 	if l.chance {
 		lost, dup, reorder, corrupt := s.rng.Uint64()>>1, s.rng.Uint64()>>1, s.rng.Uint64()>>1, s.rng.Uint64()>>1
-		v.lost, v.twice, v.hold = lost < l.loss, dup < l.dup, reorder < l.reorder
+		v.lost, v.duplicate, v.hold = lost < l.loss, dup < l.dup, reorder < l.reorder
 		bit, late := s.rng.Uint64(), s.rng.Uint64()
 		if corrupt < l.corrupt && size > 0 {
 			v.flip = int(bit % uint64(size*8))
@@ -143,12 +143,12 @@ func (l *Link) judge(now mono.Time, size int) verdict {
 	return v
 }
 
-func (l *Link) count(v *verdict) {
+func (l *Link) count(v *decision) {
 	s := &l.state.stats
 	if v.at != 0 {
 		s.Delayed++
 	}
-	if v.twice {
+	if v.duplicate {
 		s.Duplicated++
 	}
 	if v.flip >= 0 {
@@ -173,7 +173,7 @@ func (l *Link) parted(now mono.Time) bool {
 }
 
 // line queues a datagram for a slow line. It returns false when the backlog is full.
-func (l *Link) line(now mono.Time, size int, v *verdict) bool {
+func (l *Link) line(now mono.Time, size int, v *decision) bool {
 	s := &l.state
 	begin := max(now, s.busy)
 	perSecond := float64(l.faults.Rate) / 8

@@ -28,7 +28,7 @@ type recorder struct {
 
 func newRecorder() *recorder { return &recorder{q: Queue{Max: 1 << 20}} }
 
-func (r *recorder) Pass(_ netip.AddrPort, parts [][]byte, seg int) error {
+func (r *recorder) Send(_ netip.AddrPort, parts [][]byte, seg int) error {
 	if r.again != nil && r.again() {
 		return core.ErrAgain
 	}
@@ -45,11 +45,11 @@ func (r *recorder) cut(b []byte, seg int) {
 	r.got = append(r.got, b)
 }
 
-func (r *recorder) Keep(at mono.Time, dest netip.AddrPort, parts [][]byte, flip int) (*Item, uint32) {
+func (r *recorder) Delay(at mono.Time, dest netip.AddrPort, parts [][]byte, flip int) (*Item, uint32) {
 	return r.q.Add(at, dest, parts, 0, flip)
 }
 
-func (r *recorder) Hurry(it *Item, gen uint32, at mono.Time) { r.q.Hurry(it, gen, at) }
+func (r *recorder) Reschedule(it *Item, gen uint32, at mono.Time) { r.q.Reschedule(it, gen, at) }
 
 // arrive delivers all datagrams that are due.
 func (r *recorder) arrive(now mono.Time) {
@@ -330,11 +330,11 @@ func TestAllocs(t *testing.T) {
 
 type sink struct{ q Queue }
 
-func (s *sink) Pass(netip.AddrPort, [][]byte, int) error { return nil }
-func (s *sink) Keep(at mono.Time, dest netip.AddrPort, parts [][]byte, flip int) (*Item, uint32) {
+func (s *sink) Send(netip.AddrPort, [][]byte, int) error { return nil }
+func (s *sink) Delay(at mono.Time, dest netip.AddrPort, parts [][]byte, flip int) (*Item, uint32) {
 	return s.q.Add(at, dest, parts, 0, flip)
 }
-func (s *sink) Hurry(it *Item, gen uint32, at mono.Time) { s.q.Hurry(it, gen, at) }
+func (s *sink) Reschedule(it *Item, gen uint32, at mono.Time) { s.q.Reschedule(it, gen, at) }
 
 func BenchmarkSend(b *testing.B) {
 	for _, f := range []Faults{{}, {Loss: 0.05}, {Loss: 0.05, Dup: 0.02, Reorder: 0.05, Corrupt: 0.02}} {

@@ -39,7 +39,7 @@ type Queue struct {
 }
 
 // Add copies the concatenation of parts into the queue. It flips the bit number flip, unless that is negative. It
-// returns nil when there is no room. gen is an argument of Hurry.
+// returns nil when there is no room. gen is an argument of Reschedule.
 func (q *Queue) Add(at mono.Time, addr netip.AddrPort, parts [][]byte, seg, flip int) (it *Item, gen uint32) {
 	n := itemOverhead
 	for _, p := range parts {
@@ -119,9 +119,9 @@ func (q *Queue) Recycle(it *Item) {
 	}
 }
 
-// Hurry moves an item to the given time, behind other items of that time, if it was due later. gen distinguishes
-// this use of the item from later ones. Hurry reports whether it moved the item.
-func (q *Queue) Hurry(it *Item, gen uint32, at mono.Time) bool {
+// Reschedule moves an item to the given time, behind other items of that time, if it was due later. gen distinguishes
+// this use of the item from later ones. Reschedule reports whether it moved the item.
+func (q *Queue) Reschedule(it *Item, gen uint32, at mono.Time) bool {
 	if it.gen != gen || !it.place.In() || q.heap.Key(it.place) <= at {
 		return false
 	}

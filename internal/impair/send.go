@@ -11,13 +11,13 @@ import (
 
 // Out is the network under a Link.
 type Out interface {
-	// Pass transmits now, as datagram.Port.Send does. core.ErrAgain means that nothing was sent.
-	Pass(dest netip.AddrPort, parts [][]byte, seg int) error
-	// Keep delivers a copy of a datagram later, with the bit flip inverted (Queue.Add). It returns nil if there is
-	// no room. gen is an argument of Hurry.
-	Keep(at mono.Time, dest netip.AddrPort, parts [][]byte, flip int) (it *Item, gen uint32)
-	// Hurry makes a datagram of Keep arrive earlier (Queue.Hurry).
-	Hurry(it *Item, gen uint32, at mono.Time)
+	// Send transmits now, as datagram.Port.Send does. core.ErrAgain means that nothing was sent.
+	Send(dest netip.AddrPort, parts [][]byte, seg int) error
+	// Delay delivers a copy of a datagram later, with the bit flip inverted (Queue.Add). It returns nil if there is
+	// no room. gen is an argument of Reschedule.
+	Delay(at mono.Time, dest netip.AddrPort, parts [][]byte, flip int) (it *Item, gen uint32)
+	// Reschedule makes a datagram of Delay arrive earlier (Queue.Reschedule).
+	Reschedule(it *Item, gen uint32, at mono.Time)
 }
 
 // Send sends a datagram or a run of datagrams (datagram.Port.Send). It decides about each datagram of a run
@@ -35,7 +35,7 @@ func (l *Link) Send(now mono.Time, out Out, dest netip.AddrPort, parts [][]byte,
 		seg = total
 	}
 	if !l.active {
-		err := out.Pass(dest, parts, runSeg(seg, total))
+		err := out.Send(dest, parts, runSeg(seg, total))
 		if err == nil {
 			l.state.stats.Sent += uint64(count(total, seg))
 		}
@@ -44,14 +44,14 @@ func (l *Link) Send(now mono.Time, out Out, dest netip.AddrPort, parts [][]byte,
 	r := run{l: l, out: out, now: now, dest: dest, parts: parts, seg: seg, before: l.state}
 	for off, n := 0, count(total, seg); n > 0; n-- {
 		end := min(off+seg, total)
-		v := l.judge(now, end-off)
+		v := l.decide(now, end-off)
 		if v.clean() {
 			r.end = end
 		} else {
 			if !r.flush() {
 				return core.ErrAgain
 			}
-			if !r.spoiled(&v, off, end) {
+			if !r.applyFaults(&v, off, end) {
 				return core.ErrAgain
 			}
 			r.from, r.end = end, end
@@ -133,7 +133,7 @@ func (r *run) pass(parts [][]byte, seg int) bool {
 	if r.blocked {
 		return false
 	}
-	switch err := r.out.Pass(r.dest, parts, seg); err {
+	switch err := r.out.Send(r.dest, parts, seg); err {
 	case nil:
 	case core.ErrAgain:
 		r.blocked = true
@@ -145,16 +145,16 @@ func (r *run) pass(parts [][]byte, seg int) bool {
 }
 
 func (r *run) keep(at mono.Time, parts [][]byte, flip int) (*Item, uint32) {
-	it, gen := r.out.Keep(at, r.dest, parts, flip)
+	it, gen := r.out.Delay(at, r.dest, parts, flip)
 	if it == nil {
 		r.l.state.stats.Overflows++
 	}
 	return it, gen
 }
 
-// spoiled handles a datagram that does not pass unharmed at once. It returns false if the whole Send must fail with
+// applyFaults handles a datagram that does not pass unharmed at once. It returns false if the whole Send must fail with
 // ErrAgain.
-func (r *run) spoiled(v *verdict, off, end int) bool {
+func (r *run) applyFaults(v *decision, off, end int) bool {
 	l := r.l
 	r.done++
 	parts := r.piece(off, end)
@@ -166,12 +166,12 @@ func (r *run) spoiled(v *verdict, off, end int) bool {
 		if it, gen := r.keep(max(v.at, r.now).Add(holdMax), parts, v.flip); it != nil {
 			l.held = append(l.held, hold{it, gen, v.left})
 		}
-		if v.twice {
+		if v.duplicate {
 			r.keep(max(v.at, r.now), parts, -1)
 		}
 	case v.at != 0:
 		r.keep(v.at, parts, v.flip)
-		if v.twice {
+		if v.duplicate {
 			r.keep(v.at, parts, -1)
 		}
 		l.overtake(r.out, v.at, 1)
@@ -186,7 +186,7 @@ func (r *run) spoiled(v *verdict, off, end int) bool {
 			}
 			r.keep(r.now, first, -1)
 		}
-		if v.twice && !r.pass(parts, 0) {
+		if v.duplicate && !r.pass(parts, 0) {
 			r.keep(r.now, parts, -1)
 		}
 		l.overtake(r.out, r.now, 1)
@@ -227,7 +227,7 @@ func (l *Link) overtake(out Out, at mono.Time, n int) {
 		if h.left -= n; h.left > 0 {
 			kept = append(kept, h)
 		} else {
-			out.Hurry(h.it, h.gen, at)
+			out.Reschedule(h.it, h.gen, at)
 		}
 	}
 	clear(l.held[len(kept):])

@@ -70,10 +70,10 @@ type Stream struct {
 
 	counts StreamStats // without those of packets
 
-	taken, seen uint64 // bytes that the application has taken, and that the socket has received
-	resetAt     uint64
-	last        mono.Time // when the last of them may be taken
-	marks       []mark    // bytes not taken yet
+	received, seen uint64 // bytes that the application has taken, and that the socket has received
+	resetAt        uint64
+	last           mono.Time // when the last of them may be taken
+	marks          []mark    // bytes not taken yet
 }
 
 // mark is the time at which bytes up to a position may be taken.
@@ -118,9 +118,9 @@ func (s *Stream) Connect(now mono.Time) (at mono.Time, refused bool) {
 	return at, refused
 }
 
-// Arrived reports that `waiting` received bytes wait to be taken.
+// Arrived reports that `waiting` received bytes wait to be received.
 func (s *Stream) Arrived(now mono.Time, waiting int) {
-	for to := s.taken + uint64(waiting); s.seen < to; {
+	for to := s.received + uint64(waiting); s.seen < to; {
 		n := min(segment, to-s.seen)
 		s.seen += n
 		s.last = max(s.last, s.arrival(now, int(n), retransmit))
@@ -140,7 +140,7 @@ func (s *Stream) arrival(now mono.Time, size int, again time.Duration) mono.Time
 		pause = again
 	}
 	for range retransmits {
-		v := l.judge(now, size)
+		v := l.decide(now, size)
 		at := max(v.at, now)
 		if v.hold {
 			at = at.Add(holdMax)
@@ -187,48 +187,48 @@ func (s *Stream) open(now mono.Time) (passes bool, again mono.Time, end End) {
 
 // broken reports whether the connection has broken by now.
 func (s *Stream) broken() bool {
-	if s.taken < s.resetAt {
+	if s.received < s.resetAt {
 		return false
 	}
 	s.counts.Resets = 1
 	return true
 }
 
-// MayTake returns how many bytes may be taken now. If none, it returns when to ask again, Never if no known bytes
+// MayReceive returns how many bytes may be received now. If none, it returns when to ask again, Never if no known bytes
 // are on the way.
-func (s *Stream) MayTake(now mono.Time) (n int, again mono.Time, end End) {
+func (s *Stream) MayReceive(now mono.Time) (n int, again mono.Time, end End) {
 	if s.broken() {
 		return 0, 0, Reset
 	}
 	if !s.Timed() {
-		return int(min(s.resetAt-s.taken, math.MaxInt32)), 0, Alive
+		return int(min(s.resetAt-s.received, math.MaxInt32)), 0, Alive
 	}
 	if passes, again, end := s.open(now); !passes {
 		return 0, again, end
 	}
-	to, again := s.taken, mono.Never
+	to, again := s.received, mono.Never
 	for _, m := range s.marks {
 		if m.at > now {
 			again = m.at
-			if s.patience > 0 && to == s.taken && again.Sub(now) > s.patience {
+			if s.patience > 0 && to == s.received && again.Sub(now) > s.patience {
 				return 0, 0, TimedOut
 			}
 			break
 		}
 		to = m.to
 	}
-	return int(min(to, s.resetAt) - s.taken), again, Alive
+	return int(min(to, s.resetAt) - s.received), again, Alive
 }
 
-// Took records that n bytes were taken.
-func (s *Stream) Took(n int) {
-	s.taken += uint64(n)
+// Received records that n bytes were received.
+func (s *Stream) Received(n int) {
+	s.received += uint64(n)
 	done := 0
-	for done < len(s.marks) && s.marks[done].to <= s.taken {
+	for done < len(s.marks) && s.marks[done].to <= s.received {
 		done++
 	}
 	s.marks = append(s.marks[:0], s.marks[done:]...)
-	s.seen = max(s.seen, s.taken)
+	s.seen = max(s.seen, s.received)
 }
 
 // MaySend reports whether bytes may be sent now. If not, it returns when to ask again.

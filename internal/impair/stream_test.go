@@ -21,7 +21,7 @@ func drive(t *rapid.T, s *Stream, total int, delay time.Duration) (at []mono.Tim
 			arrived[came] = now
 		}
 		s.Arrived(now, came-taken)
-		n, again, end := s.MayTake(now)
+		n, again, end := s.MayReceive(now)
 		if end != Alive {
 			t.Fatalf("ended: %v", end)
 		}
@@ -37,7 +37,7 @@ func drive(t *rapid.T, s *Stream, total int, delay time.Duration) (at []mono.Tim
 				t.Fatalf("%d of %d", k, n)
 			}
 			taken += k
-			s.Took(k)
+			s.Received(k)
 			if when, ok := arrived[taken]; ok && now < when.Add(delay) {
 				t.Fatalf("taken at %d, came at %d with a delay of %v", now, when, delay)
 			}
@@ -102,7 +102,7 @@ func TestStreamEnds(t *testing.T) {
 			t.Fatal("it need not know the time")
 		}
 		for {
-			k, _, end := s.MayTake(1)
+			k, _, end := s.MayReceive(1)
 			if end == Reset {
 				break
 			}
@@ -110,7 +110,7 @@ func TestStreamEnds(t *testing.T) {
 				t.Fatal("nothing may be sent")
 			}
 			k = min(k, 1000)
-			s.Took(k)
+			s.Received(k)
 			sum += k
 		}
 		if _, _, end := s.MaySend(1); end != Reset || s.Stats().Resets != 1 {
@@ -138,7 +138,7 @@ func TestStreamEnds(t *testing.T) {
 		s := NewStream(1, 1, Faults{}, StreamFaults{}, spans, 1, 1, patience)
 		for now := mono.Time(1); ; now = at {
 			s.Arrived(now, 100)
-			n, again, end := s.MayTake(now)
+			n, again, end := s.MayReceive(now)
 			ok, _, _ := s.MaySend(now)
 			if ok != (n > 0) {
 				t.Fatalf("at %d: %d bytes, send %v", now, n, ok)
@@ -166,7 +166,7 @@ func TestStreamEnds(t *testing.T) {
 	}
 	lost := NewStream(1, 1, Faults{Loss: 1}, StreamFaults{}, nil, 1, 1, time.Second)
 	lost.Arrived(1, 10)
-	if _, _, end := lost.MayTake(1); end != TimedOut {
+	if _, _, end := lost.MayReceive(1); end != TimedOut {
 		t.Errorf("all is lost, and the end is %v", end)
 	}
 }

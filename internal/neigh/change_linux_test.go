@@ -125,8 +125,8 @@ func TestKept(t *testing.T) {
 	}
 }
 
-// TestLetGo: a neighbour to which no caller sends is not probed. When a caller sends again, it is.
-func TestLetGo(t *testing.T) {
+// TestUnused: a neighbour to which no caller sends is not probed. When a caller sends again, it is.
+func TestUnused(t *testing.T) {
 	t.Parallel()
 	a, _ := pair(t)
 	a.hurry()
@@ -298,9 +298,9 @@ func TestFollowPaths(t *testing.T) {
 	}
 }
 
-// TestNobody asks for neighbours that do not exist. The calls return in time, and the neighbours are found when they
+// TestNoNeighbour asks for neighbours that do not exist. The calls return in time, and the neighbours are found when they
 // exist.
-func TestNobody(t *testing.T) {
+func TestNoNeighbour(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct{ to, prefix string }{{"10.99.0.66", "10.99.0.66/24"}, {"fd99::66", "fd99::66/64"}} {
 		t.Run(tc.to, func(t *testing.T) {

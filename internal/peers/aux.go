@@ -14,8 +14,8 @@ type AuxConn struct {
 	*endpoint.Endpoint // Completed, Sent, Received
 	// Conn takes the operations when the connection is up. Its User is the AuxConn.
 	Conn *engine.Conn
-	// Link carries the Conn's bytes. It is nil after the connection has ended.
-	Link stream.Link
+	// Stream carries the Conn's bytes. It is nil after the connection has ended.
+	Stream stream.Conn
 	// User is for the provider.
 	User any
 
@@ -30,8 +30,8 @@ type auxConns struct {
 	last int        // index of the last Pick
 }
 
-// someAux returns p's table of auxiliary connections, a new one if there is none. Most peers need none.
-func (p *Peer) someAux() *auxConns {
+// auxTable returns p's table of auxiliary connections, a new one if there is none. Most peers need none.
+func (p *Peer) auxTable() *auxConns {
 	if p.aux == nil {
 		p.aux = &auxConns{all: make([]*AuxConn, p.set.cfg.Aux)}
 	}
@@ -62,7 +62,7 @@ func (p *Peer) Pick() *AuxConn {
 	if n == 0 || p.old != nil || p.Conn.State() != engine.Connected || p.c.Loop() != 0 {
 		return nil
 	}
-	x := p.someAux()
+	x := p.auxTable()
 	x.last = (x.last + 1) % n
 	switch l := x.all[x.last]; {
 	case l != nil && l.up:
@@ -90,7 +90,7 @@ func (s *Set) Spread(c *engine.Conn) *engine.Conn {
 func (p *Peer) newAux(c *cm.Conn) *AuxConn {
 	l := &AuxConn{Endpoint: p.Endpoint, p: p, c: c}
 	c.User = l
-	p.someAux().all[c.Index()-1] = l
+	p.auxTable().all[c.Index()-1] = l
 	return l
 }
 
@@ -99,7 +99,7 @@ func (p *Peer) dialAux(c *cm.Conn) {
 	cfg := &p.set.cfg
 	l := p.newAux(c)
 	l.Conn = p.set.active(l, p.fi, p.SinkOver(l), mono.Now())
-	link, err := cfg.Below.Dial(p.Info(), p.addr, l.Conn, func() {
+	below, err := cfg.Below.Dial(p.Info(), p.addr, l.Conn, func() {
 		var b [dataMax]byte
 		l.Conn.Start(cfg.AuxNegotiator.AskAux(l, b[:0]))
 	})
@@ -107,15 +107,15 @@ func (p *Peer) dialAux(c *cm.Conn) {
 		l.Conn.Fail(err)
 		return
 	}
-	l.Link = link
-	p.set.measure(link)
+	l.Stream = below
+	p.set.measure(below)
 }
 
 // acceptAux accepts the request of q as an auxiliary connection.
 func (q *Peer) acceptAux(c *cm.Conn) {
 	p := c.Main().User.(*Peer)
 	l := p.newAux(c)
-	l.Conn, l.Link = q.Conn, q.Link
+	l.Conn, l.Stream = q.Conn, q.Stream
 	l.Conn.User, l.Conn.Src = l, uint64(p.fi)
 	p.set.attach(l.Conn, p.SinkOver(l))
 	var b [dataMax]byte
@@ -128,7 +128,7 @@ func (l *AuxConn) execute(a cm.Action) {
 		l.Conn.SayStay()
 	case cm.Drain:
 		l.forget()
-		l.Link.End()
+		l.Stream.End()
 	case cm.Drop:
 		l.forget()
 		l.Conn.Drop(reasons[a.Why])
@@ -145,8 +145,8 @@ func (l *AuxConn) forget() {
 }
 
 func (l *AuxConn) closeLink() {
-	if k := l.Link; k != nil {
-		l.Link = nil
+	if k := l.Stream; k != nil {
+		l.Stream = nil
 		k.Close()
 	}
 }
@@ -176,13 +176,13 @@ func (l *AuxConn) Failed(*engine.Conn, error, []byte) {
 
 // Replied and Resumed implement engine.Sink.
 func (l *AuxConn) Replied(*engine.Conn) {
-	if l.Link != nil {
-		l.Link.Replied()
+	if l.Stream != nil {
+		l.Stream.Replied()
 	}
 }
 
 func (l *AuxConn) Resumed(*engine.Conn) {
-	if l.Link != nil {
-		l.Link.Resumed()
+	if l.Stream != nil {
+		l.Stream.Resumed()
 	}
 }

@@ -9,7 +9,7 @@ import (
 
 // Protocol is the part of an RDM endpoint that differs by provider.
 type Protocol struct {
-	Below      stream.Domain  // makes links
+	Below      stream.Domain  // makes connections
 	Conn       *engine.Config // configuration of connections
 	Negotiator Negotiator
 	Patience   time.Duration // how long to repeat a request that a peer refuses
@@ -34,7 +34,7 @@ type Negotiator interface {
 	// the configuration Protocol.Conn.
 	Take(p *Peer, c *engine.Conn, data, b []byte) []byte
 	// Up is called when c of p is up, at either end. data is the peer's answer at the end that sent the request,
-	// and nil at the other. Up may replace Conn and Link of p.
+	// and nil at the other. Up may replace Conn and Stream of p.
 	Up(p *Peer, c *engine.Conn, data []byte)
 	// Refuse returns the private data for a refusal of the request with data. crossed means that another connection
 	// to this peer exists or is being opened.

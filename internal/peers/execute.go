@@ -74,7 +74,7 @@ func (p *Peer) execute(a cm.Action) {
 	case cm.Leave:
 		p.leave(a.Other)
 	case cm.Return:
-		p.comeBack()
+		p.returnToLeft()
 	case cm.Part:
 		p.finish(p.Conn.SayBye)
 	case cm.Stay:
@@ -97,7 +97,7 @@ func (p *Peer) dial() {
 		p.Conn.Fail(err)
 		return
 	}
-	p.Link = l
+	p.Stream = l
 	s.measure(l)
 }
 
@@ -135,13 +135,13 @@ func (p *Peer) adopt(c, before *cm.Conn) {
 
 // leave sends bye on p's connection, or ends our stream to a native peer. Later posts go to next.
 func (p *Peer) leave(next *cm.Conn) {
-	c, l := p.Conn, p.Link
+	c, l := p.Conn, p.Stream
 	if c.Ours {
 		c.SayBye()
 	}
 	p.old = &leaving{p.c, c, l, p.User}
 	p.renew(mono.Now())
-	p.c, p.Link, p.User = next, nil, nil
+	p.c, p.Stream, p.User = next, nil, nil
 	switch {
 	case l == nil: // it has failed just now
 	case c.Ours:
@@ -151,24 +151,24 @@ func (p *Peer) leave(next *cm.Conn) {
 	}
 }
 
-// comeBack returns to the connection that was left.
-func (p *Peer) comeBack() {
+// returnToLeft returns to the connection that was left.
+func (p *Peer) returnToLeft() {
 	o, c := p.old, p.Conn
-	p.old, p.c, p.Conn, p.Link, p.User = nil, o.c, o.conn, o.link, o.user
+	p.old, p.c, p.Conn, p.Stream, p.User = nil, o.c, o.conn, o.stream, o.user
 	p.set.ep.Own.SetSource(p.Conn, uint64(p.fi))
 	p.Conn.Adopt(c)
 	// If the peer has closed the connection after its stay, operations posted in the meantime fail.
 	c.Drop(engine.ErrPeerClose)
-	if p.Link != nil {
-		p.Link.Replied()
+	if p.Stream != nil {
+		p.Stream.Replied()
 	}
 }
 
 // finish calls say to queue the last message, transmits the rest and closes the transport. The transport may have
 // failed already.
 func (p *Peer) finish(say func()) {
-	l := p.Link
-	p.Link = nil
+	l := p.Stream
+	p.Stream = nil
 	if say(); l != nil {
 		l.Finish()
 	}
@@ -179,8 +179,8 @@ func (p *Peer) drop(c *cm.Conn, err error) {
 	if o := p.old; o != nil && o.c == c {
 		p.old = nil
 		o.conn.Drop(err)
-		if o.link != nil {
-			o.link.Close()
+		if o.stream != nil {
+			o.stream.Close()
 		}
 		return
 	}

@@ -16,10 +16,10 @@ func (s *Set) ObservePeers(yield func(endpoint.PeerView) bool) {
 				continue // it is closing
 			}
 			v = endpoint.PeerView{Conn: u.Conn, Addr: u.addr, Index: c.Loop() << 8}
-			v.Path, _ = u.Link.(endpoint.Path)
+			v.Path, _ = u.Stream.(endpoint.Path)
 		case *AuxConn:
 			v = endpoint.PeerView{Conn: u.Conn, Addr: u.p.addr, Index: int(c.Index())}
-			v.Path, _ = u.Link.(endpoint.Path)
+			v.Path, _ = u.Stream.(endpoint.Path)
 		}
 		if v.Conn != nil && !yield(v) {
 			return
@@ -27,15 +27,15 @@ func (s *Set) ObservePeers(yield func(endpoint.PeerView) bool) {
 	}
 }
 
-// measure adds a new link to the meter.
-func (s *Set) measure(l stream.Link) {
+// measure adds a new connection to the meter.
+func (s *Set) measure(l stream.Conn) {
 	if m, ok := l.(stream.Metered); ok {
 		m.Meter(&s.meter)
 	}
 }
 
-// AskSystem implements endpoint.Asking.
-func (s *Set) AskSystem(limit int) { s.meter.Ask(limit) }
+// QuerySystem implements endpoint.SystemQuerier.
+func (s *Set) QuerySystem(limit int) { s.meter.Ask(limit) }
 
 // ObserveCounts implements endpoint.Observed.
 func (s *Set) ObserveCounts(c telemetry.Counts) {

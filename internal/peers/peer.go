@@ -18,8 +18,8 @@ type Peer struct {
 	*endpoint.Endpoint // Completed, Sent, Received, Replied
 	// Conn takes the operations. Its User is the Peer.
 	Conn *engine.Conn
-	// Link carries the Conn's bytes. It is nil before the first connect and between attempts.
-	Link stream.Link
+	// Stream carries the Conn's bytes. It is nil before the first connect and between attempts.
+	Stream stream.Conn
 	// User is for the provider.
 	User any
 
@@ -36,10 +36,10 @@ type Peer struct {
 
 // leaving is a connection on which this end has sent bye.
 type leaving struct {
-	c    *cm.Conn
-	conn *engine.Conn
-	link stream.Link
-	user any
+	c      *cm.Conn
+	conn   *engine.Conn
+	stream stream.Conn
+	user   any
 }
 
 // Addr returns the peer's listening address.
@@ -48,12 +48,12 @@ func (p *Peer) Addr() netip.AddrPort { return p.addr }
 // SetID sets the peer's incarnation, from its answer.
 func (p *Peer) SetID(id uint32) { p.id = id }
 
-// of returns the connection c of package cm, and its link, which may be nil.
-func (p *Peer) of(c *cm.Conn) (*engine.Conn, stream.Link) {
+// of returns the connection c of package cm, and its stream, which may be nil.
+func (p *Peer) of(c *cm.Conn) (*engine.Conn, stream.Conn) {
 	if o := p.old; o != nil && o.c == c {
-		return o.conn, o.link
+		return o.conn, o.stream
 	}
-	return p.Conn, p.Link
+	return p.Conn, p.Stream
 }
 
 // renew gives p a new connection in state Opening. It takes over the waiting operations of the previous one.
@@ -113,8 +113,8 @@ func (p *Peer) rename() {
 
 // close closes the transport.
 func (p *Peer) close() {
-	if l := p.Link; l != nil {
-		p.Link = nil
+	if l := p.Stream; l != nil {
+		p.Stream = nil
 		l.Close()
 	}
 }
@@ -134,8 +134,8 @@ func (p *Peer) Requested(c *engine.Conn, data []byte) {
 		s.m.Invalid(p.c)
 		return
 	}
-	s.measure(p.Link)
-	p.addr = netip.AddrPortFrom(p.Link.Peer().Addr().Unmap(), claim.Port)
+	s.measure(p.Stream)
+	p.addr = netip.AddrPortFrom(p.Stream.Peer().Addr().Unmap(), claim.Port)
 	s.m.Requested(p.c, cm.Request{Addr: p.addr, ID: claim.ID, Index: claim.Index, Hidden: claim.Hidden}, mono.Now())
 }
 
@@ -171,8 +171,8 @@ func (p *Peer) Failed(c *engine.Conn, err error, data []byte) {
 // Replied implements engine.Sink.
 func (p *Peer) Replied(c *engine.Conn) {
 	if o := p.old; o != nil && c == o.conn {
-		o.link.Replied()
-	} else if l := p.Link; l != nil && c == p.Conn {
+		o.stream.Replied()
+	} else if l := p.Stream; l != nil && c == p.Conn {
 		l.Replied()
 	}
 }
@@ -180,8 +180,8 @@ func (p *Peer) Replied(c *engine.Conn) {
 // Resumed implements engine.Sink.
 func (p *Peer) Resumed(c *engine.Conn) {
 	if o := p.old; o != nil && c == o.conn {
-		o.link.Resumed()
-	} else if l := p.Link; l != nil {
+		o.stream.Resumed()
+	} else if l := p.Stream; l != nil {
 		l.Resumed()
 	}
 }

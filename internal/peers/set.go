@@ -53,30 +53,30 @@ func (s *Set) attach(c *engine.Conn, sink engine.Sink) {
 	c.Attach(s.ep.Pool(), s.cfg.Conn, s.ep.Own, s.ep.Memory(), sink)
 }
 
-// connOf returns the connection c of package cm and its link, which may be nil. It returns nil for a connection
+// connOf returns the connection c of package cm and its stream, which may be nil. It returns nil for a connection
 // that has not begun.
-func connOf(c *cm.Conn) (*engine.Conn, stream.Link) {
+func connOf(c *cm.Conn) (*engine.Conn, stream.Conn) {
 	switch u := c.User.(type) {
 	case *Peer:
 		return u.of(c)
 	case *AuxConn:
-		return u.Conn, u.Link
+		return u.Conn, u.Stream
 	}
 	return nil, nil
 }
 
-// unlink is connOf, and removes the link from its owner.
-func unlink(c *cm.Conn) (*engine.Conn, stream.Link) {
+// unlink is connOf, and removes the stream from its owner.
+func unlink(c *cm.Conn) (*engine.Conn, stream.Conn) {
 	n, l := connOf(c)
 	switch u := c.User.(type) {
 	case *Peer:
 		if u.c == c {
-			u.Link = nil
+			u.Stream = nil
 		} else {
 			u.old = nil
 		}
 	case *AuxConn:
-		u.Link = nil
+		u.Stream = nil
 	}
 	return n, l
 }
@@ -97,14 +97,14 @@ type acceptor Set
 func (s *Set) Acceptor() stream.Acceptor { return (*acceptor)(s) }
 
 // Accepted implements stream.Acceptor.
-func (s *acceptor) Accepted(l stream.Link) {
+func (s *acceptor) Accepted(l stream.Conn) {
 	p := &Peer{Endpoint: &s.ep.Endpoint, set: (*Set)(s), fi: core.AddrNotAvail}
 	p.Conn = engine.NewPassive(s.ep.Pool(), s.cfg.Conn, p, int64(mono.Now()))
 	p.Conn.User = p
 	if err := l.Attach(p.Conn); err != nil {
 		return
 	}
-	p.Link = l
+	p.Stream = l
 	p.c = s.m.Accepted(p)
 }
 
@@ -159,12 +159,12 @@ func (s *Set) Route(dest core.FIAddr) (*engine.Conn, error) {
 
 // Posted implements endpoint.Router.
 func (s *Set) Posted(c *engine.Conn, more bool) *batch.Stream {
-	var l stream.Link
+	var l stream.Conn
 	switch u := c.User.(type) {
 	case *Peer:
-		l = u.Link
+		l = u.Stream
 	case *AuxConn:
-		l = u.Link
+		l = u.Stream
 	}
 	if l == nil {
 		return nil
@@ -272,13 +272,13 @@ func (s *Set) BeginDrain() {
 		s.Posted(c, false)
 	}
 	for p := range s.Each {
-		if p.Link != nil {
-			p.Link.StopReceiving()
+		if p.Stream != nil {
+			p.Stream.StopReceiving()
 		}
 	}
 }
 
-// Drained reports that no connection has due data left to deliver (stream.Link).
+// Drained reports that no connection has due data left to deliver (stream.Conn).
 func (s *Set) Drained(all bool) bool {
 	for c := range s.m.Conns {
 		if n, l := connOf(c); n != nil && !drained(n, l, all) {
@@ -288,7 +288,7 @@ func (s *Set) Drained(all bool) bool {
 	return true
 }
 
-func drained(c *engine.Conn, l stream.Link, all bool) bool {
+func drained(c *engine.Conn, l stream.Conn, all bool) bool {
 	if l == nil {
 		return !c.Promised(all)
 	}

@@ -130,7 +130,7 @@ func TestDeadlineAfterData(t *testing.T) {
 		at := mono.Now().Add(time.Millisecond)
 		e.After(at, func(mono.Time) { before <- p.bytes })
 		e.armDeadline(mono.Now())
-		time.Sleep(2 * time.Millisecond) // the goroutine leaves its errands to the holder of the lock
+		time.Sleep(2 * time.Millisecond) // the goroutine leaves its work to the holder of the lock
 		p.write(1)
 		e.Unlock()
 		select {

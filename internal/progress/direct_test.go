@@ -18,10 +18,10 @@ func passes(e *Engine, n int) {
 func (p *probe) isOut() bool {
 	p.e.Lock()
 	defer p.e.Unlock()
-	if p.direct != p.h.out {
+	if p.direct != p.h.detached {
 		p.t.Errorf("told %v", p.direct)
 	}
-	return p.h.out
+	return p.h.detached
 }
 
 // TestDirect: streams that every pass reads leave the poller, and return before the goroutine depends on it.
@@ -48,7 +48,7 @@ func TestDirect(t *testing.T) {
 		"deaf": func(t *testing.T, e *Engine, p *probe) {
 			e.Lock()
 			p.h.Want(netx.Out)
-			if p.h.out {
+			if p.h.detached {
 				t.Error("out of the poller although passes do not read it")
 			}
 			p.h.Want(netx.In)

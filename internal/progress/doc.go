@@ -22,9 +22,10 @@
 // listeners and for room to write. If passes are rare, each of them asks. Streams in memory (RegisterMemory) are
 // always read directly, for any number of sockets, and do not count here.
 //
-// Protocol engines are not called from within their own callbacks. Work that comes up in one becomes a Task (Soon),
-// which the holder of the lock runs when it unlocks. Operations that wait for counters start this way.
+// Protocol engines are not called from within their own callbacks. Work that comes up in one becomes a Task
+// (RunOnUnlock), which the holder of the lock runs when it unlocks. Operations that wait for counters start this
+// way.
 //
-// The goroutine never waits for the lock. If the lock is held, it notes why it woke as an errand, and the holder
-// does the errand when it unlocks (Engine.Unlock).
+// The goroutine never waits for the lock. If the lock is held, it notes why it woke as pending work, and the holder
+// does that work when it unlocks (Engine.Unlock).
 package progress

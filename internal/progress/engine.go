@@ -32,9 +32,9 @@ const (
 	// sweepEvery is the number of direct passes from one question to the poller to the next, for listeners and room
 	// to write.
 	sweepEvery = 256
-	// asideEvery replaces sweepEvery while sockets stand aside (Handle.StandAside), so that their first bytes do
-	// not wait long.
-	asideEvery = 16
+	// candidatesEvery replaces sweepEvery while a socket may become a stream (Handle.MayBecomeStream), so that
+	// their first bytes do not wait long.
+	candidatesEvery = 16
 	// directAfter is the number of direct passes after which the streams leave the poller.
 	directAfter = 64
 	// clockEvery is the number of passes from one reading of the clock to the next.
@@ -89,38 +89,38 @@ type Engine struct {
 	events [eventBatch]netx.Event
 	marks  marks
 
-	slots   []*Handle
-	free    []int
-	gens    uint32
-	streams []*Handle // stream sockets, the candidates for direct reads
-	memory  []*Handle // streams in memory, which every pass reads
-	aside   int       // sockets that stand aside
-	direct  int       // direct passes since the goroutine gave way to a caller
+	slots      []*Handle
+	free       []int
+	gens       uint32
+	streams    []*Handle // stream sockets, the candidates for direct reads
+	memory     []*Handle // streams in memory, which every pass reads
+	candidates int       // sockets that may become streams
+	direct     int       // direct passes since the goroutine gave way to a caller
 
 	timers queue.Heap[mono.Time, *Handle]
 
 	tasks, idleTasks []Task // to be run; two lists take turns, and idleTasks is the empty one
-	crowd            int    // see Crowd
+	localWaits       int    // see AddLocalWaits
 	inlets           []Inlet
 
 	// The goroutine's state.
-	armed      bool
-	told       bool // the poller woke the goroutine: this pass asks it, as a socket other than a stream may be ready
-	auto       bool
-	slow       bool      // passes are rare (slowPasses), and each asks the poller; true until measured
-	looked     mono.Time // time of the last call of look
-	waiters    int
-	timerAt    mono.Time
-	tick       time.Duration
-	tickPasses uint64    // passes at tickSince
-	tickSince  mono.Time // time at which passes were last seen to be made
-	closed     bool
-	done       chan struct{}
-	stop       atomic.Bool
-	errand     atomic.Uint32 // work for the holder of the lock: reasons (netx.Why) for a wake-up, tasks, visitors
-	visitors   visitors
+	armed       bool
+	pollerWoke  bool // the poller woke the goroutine: this pass asks it, as a socket other than a stream may be ready
+	auto        bool
+	slow        bool      // passes are rare (slowPasses), and each asks the poller; true until measured
+	looked      mono.Time // time of the last call of look
+	waiters     int
+	timerAt     mono.Time
+	tick        time.Duration
+	tickPasses  uint64    // passes at tickSince
+	tickSince   mono.Time // time at which passes were last seen to be made
+	closed      bool
+	done        chan struct{}
+	stop        atomic.Bool
+	pending     atomic.Uint32 // work for the holder of the lock: reasons (netx.Why) for a wake-up, tasks, inspections
+	inspections inspections
 
-	errands bool // an errand is being done, so the application has not made this pass
+	inPending bool // pending work is being done, so the application has not made this pass
 }
 
 // New starts an Engine. With auto, its goroutine takes over when no caller makes passes. Without it
@@ -181,13 +181,13 @@ func (e *Engine) Lock() { e.mu.Lock() }
 // Virtual reports that the Engine uses nothing of the system (NewVirtual).
 func (e *Engine) Virtual() bool { return e.poller == nil }
 
-// Unlock releases the lock, and does the errands that came up while it was held. The goroutine must not wait for a
+// Unlock releases the lock, and does the pending work that came up while it was held. The goroutine must not wait for a
 // lock that a polling caller takes millions of times a second: a sync.Mutex with a waiter wakes it at each unlock,
 // in vain, for a millisecond.
 func (e *Engine) Unlock() {
 	e.mu.Unlock()
-	if e.errand.Load() != 0 {
-		e.runErrand()
+	if e.pending.Load() != 0 {
+		e.runPending()
 	}
 }
 
@@ -203,8 +203,8 @@ func (e *Engine) Pass() {
 		e.becomePolled()
 	}
 	e.pass()
-	if e.crowd > 0 {
-		e.errand.Or(errandYield)
+	if e.localWaits > 0 {
+		e.pending.Or(pendingYield)
 	}
 }
 
@@ -215,7 +215,7 @@ func (e *Engine) pass() {
 	}
 	e.FlushStaged()
 	if len(e.tasks) > 0 {
-		e.errand.Or(errandTasks)
+		e.pending.Or(pendingTasks)
 	}
 	if e.marks.some.Load() {
 		e.serveMarked()
@@ -235,7 +235,7 @@ func (e *Engine) pass() {
 		}
 	}
 	if few && len(e.memory)+len(e.streams) > 0 {
-		if passes%sweepEvery == 0 || e.aside > 0 && passes%asideEvery == 0 || e.told || e.slow {
+		if passes%sweepEvery == 0 || e.candidates > 0 && passes%candidatesEvery == 0 || e.pollerWoke || e.slow {
 			e.sweep()
 		}
 	} else if len(e.slots) > len(e.free) && e.poller != nil {
@@ -249,7 +249,7 @@ func (e *Engine) pass() {
 // look serves deadlines, and moves the goroutine's next tick into the future while passes are made.
 func (e *Engine) look(now mono.Time) {
 	if e.auto && !e.armed && e.timerAt != 0 && e.timerAt.Sub(now) < pushMargin && !e.batch.Waiting() {
-		e.ticked(now)
+		e.notePasses(now)
 		e.tick = min(e.tick*2, tickMax)
 		if e.parker.SetTimer(e.tick) == nil {
 			e.timerAt = now.Add(e.tick)
@@ -282,7 +282,7 @@ func (e *Engine) sweep() {
 }
 
 // FlushStaged transmits the messages that earlier posts left waiting. Locked.
-func (e *Engine) FlushStaged() { e.batch.Flush(!e.errands) }
+func (e *Engine) FlushStaged() { e.batch.Flush(!e.inPending) }
 
 // armTimer makes sure that the goroutine wakes no later than d from now, give or take a batch.Delay. Locked.
 func (e *Engine) armTimer(now mono.Time, d time.Duration) bool {

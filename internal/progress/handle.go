@@ -12,19 +12,19 @@ import (
 
 // Handle is a socket's registration with an Engine. Its methods need the Engine's lock.
 type Handle struct {
-	e      *Engine
-	fd     netx.FD
-	src    Source
-	slot   int
-	gen    uint32
-	list   *[]*Handle // Engine.streams or Engine.memory, nil if the handle is in neither
-	place  int        // index in list
-	want   netx.Events
-	out    bool        // taken out of the poller: passes read it
-	told   bool        // a Director (stream in memory) was told that passes read it
-	timer  queue.Place // in Engine.timers, while it has a deadline
-	aside  bool        // see StandAside
-	marked bool        // in Engine.marks; its mutex guards it
+	e         *Engine
+	fd        netx.FD
+	src       Source
+	slot      int
+	gen       uint32
+	list      *[]*Handle // Engine.streams or Engine.memory, nil if the handle is in neither
+	place     int        // index in list
+	want      netx.Events
+	detached  bool        // taken out of the poller: passes read it
+	direct    bool        // a Director (stream in memory) was told that passes read it
+	timer     queue.Place // in Engine.timers, while it has a deadline
+	candidate bool        // see MayBecomeStream
+	marked    bool        // in Engine.marks; its mutex guards it
 }
 
 // Register adds a socket. Passes read a stream directly while there are few. Any other socket, such as a listener,
@@ -40,25 +40,25 @@ func (e *Engine) Register(fd netx.FD, src Source, stream bool, want netx.Events)
 	return h, err
 }
 
-// StandAside marks a socket that is not a stream yet, but may become one (BecomeStream). While there is such a
-// socket, passes ask the poller more often (asideEvery). Locked.
-func (h *Handle) StandAside() {
-	h.aside = true
-	h.e.aside++
+// MayBecomeStream marks a socket that is not a stream yet, but may become one (BecomeStream). While there is such a
+// socket, passes ask the poller more often (candidatesEvery). Locked.
+func (h *Handle) MayBecomeStream() {
+	h.candidate = true
+	h.e.candidates++
 }
 
-// stepIn ends StandAside.
-func (h *Handle) stepIn() {
-	if h.aside {
-		h.aside = false
-		h.e.aside--
+// endCandidate ends MayBecomeStream.
+func (h *Handle) endCandidate() {
+	if h.candidate {
+		h.candidate = false
+		h.e.candidates--
 	}
 }
 
-// BecomeStream makes a stream of a socket that has stood aside. Locked.
+// BecomeStream makes a stream of a socket of MayBecomeStream. Locked.
 func (h *Handle) BecomeStream() {
 	if e := h.e; h.list == nil && h.slot >= 0 && e.slots[h.slot] == h {
-		h.stepIn()
+		h.endCandidate()
 		h.join(&e.streams)
 		if len(e.streams) > directMax {
 			e.leaveDirect(e.streams)
@@ -130,8 +130,8 @@ func (e *Engine) takeSlot(h *Handle) {
 // to the socket. Locked.
 func (e *Engine) becomeDirect(sockets bool) {
 	for _, h := range e.memory {
-		if d, ok := h.src.(Director); ok && !h.told {
-			h.told = true
+		if d, ok := h.src.(Director); ok && !h.direct {
+			h.direct = true
 			d.Direct(true)
 		}
 	}
@@ -139,8 +139,8 @@ func (e *Engine) becomeDirect(sockets bool) {
 		return
 	}
 	for _, h := range e.streams {
-		if !h.out && h.want == netx.In && e.poller.Del(h.fd) == nil {
-			h.out = true
+		if !h.detached && h.want == netx.In && e.poller.Del(h.fd) == nil {
+			h.detached = true
 			if d, ok := h.src.(Director); ok {
 				d.Direct(true)
 			}
@@ -154,11 +154,11 @@ func (e *Engine) leaveDirect(list []*Handle) {
 	e.direct = 0
 	for i := len(list) - 1; i >= 0; i-- { // downwards: Lost may remove a handle from the list
 		h := list[i]
-		if h.out {
-			h.back()
+		if h.detached {
+			h.returnToPoller()
 		}
-		if h.told {
-			h.told = false
+		if h.direct {
+			h.direct = false
 			if err := h.src.(Director).Direct(false); err != nil {
 				h.src.Lost(err)
 			}
@@ -166,9 +166,9 @@ func (e *Engine) leaveDirect(list []*Handle) {
 	}
 }
 
-// back puts the socket into the poller again.
-func (h *Handle) back() {
-	h.out = false
+// returnToPoller puts the socket into the poller again.
+func (h *Handle) returnToPoller() {
+	h.detached = false
 	var err error
 	if d, ok := h.src.(Director); ok {
 		err = d.Direct(false)
@@ -177,7 +177,7 @@ func (h *Handle) back() {
 		err = h.e.poller.Add(h.fd, h.want, h.token())
 	}
 	if err != nil {
-		h.out = true // it is not in the poller, and Remove must not take it out
+		h.detached = true // it is not in the poller, and Remove must not take it out
 		h.src.Lost(err)
 	}
 }
@@ -198,12 +198,12 @@ func (h *Handle) Remove() {
 	if h.slot < 0 || e.slots[h.slot] != h {
 		return
 	}
-	if !h.out && h.fd != netx.NoFD {
+	if !h.detached && h.fd != netx.NoFD {
 		e.poller.Del(h.fd)
 	}
 	e.slots[h.slot] = nil
 	e.free = append(e.free, h.slot)
-	h.stepIn()
+	h.endCandidate()
 	h.leave()
 }
 
@@ -212,10 +212,10 @@ func (h *Handle) Want(ev netx.Events) error {
 	if ev == h.want {
 		return nil
 	}
-	if h.out {
+	if h.detached {
 		h.want = ev
 		if ev&netx.In == 0 {
-			h.back() // passes do not read it any more
+			h.returnToPoller() // passes do not read it any more
 		}
 		return nil
 	}

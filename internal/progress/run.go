@@ -1,4 +1,4 @@
-// The Engine's goroutine: it takes over from callers and gives way to them, and serves timers and errands.
+// The Engine's goroutine: it takes over from callers and gives way to them, and serves timers and pending work.
 
 package progress
 
@@ -30,14 +30,14 @@ func (e *Engine) becomePolled() {
 	e.marks.arm(false)
 	if e.auto {
 		now := mono.Now()
-		e.ticked(now)
+		e.notePasses(now)
 		e.timerAt = 0
 		e.armTimer(now, e.tick)
 	}
 }
 
-// ticked notes that passes are being made. Locked.
-func (e *Engine) ticked(now mono.Time) { e.tickPasses, e.tickSince = e.batch.Passes(), now }
+// notePasses notes that passes are being made. Locked.
+func (e *Engine) notePasses(now mono.Time) { e.tickPasses, e.tickSince = e.batch.Passes(), now }
 
 // arm makes the goroutine wake once, for an event of the poller or for a mark (Notify). Locked.
 func (e *Engine) arm() {
@@ -73,36 +73,36 @@ func (e *Engine) run() {
 		if err != nil {
 			return
 		}
-		e.errand.Or(uint32(why) | errandSet)
-		e.runErrand()
+		e.pending.Or(uint32(why) | pendingSet)
+		e.runPending()
 		if e.stop.Load() {
 			return
 		}
 	}
 }
 
-// errandSet makes an errand without a reason visible.
-const errandSet = 1 << 31
+// pendingSet makes pending work without a reason visible.
+const pendingSet = 1 << 31
 
-// runErrand does the errands unless another goroutine holds the lock, in which case that one does them in Unlock.
-// No errand is lost: it is noted before the lock is tried, and looked for after the lock is released.
-func (e *Engine) runErrand() {
-	for e.errand.Load() != 0 && e.mu.TryLock() {
+// runPending does the pending work unless another goroutine holds the lock, in which case that one does them in Unlock.
+// No work is lost: it is noted before the lock is tried, and looked for after the lock is released.
+func (e *Engine) runPending() {
+	for e.pending.Load() != 0 && e.mu.TryLock() {
 		yield := false
-		why := e.errand.Swap(0)
-		if why&errandVisit != 0 {
-			e.receive()
+		why := e.pending.Swap(0)
+		if why&pendingInspect != 0 {
+			e.runInspections()
 		}
-		if why &^= errandVisit; why != 0 && !e.closed {
-			e.errands = true
-			if why&^(errandTasks|errandYield) != 0 {
-				e.advance(netx.Why(why &^ (errandSet | errandTasks | errandYield)))
+		if why &^= pendingInspect; why != 0 && !e.closed {
+			e.inPending = true
+			if why&^(pendingTasks|pendingYield) != 0 {
+				e.advance(netx.Why(why &^ (pendingSet | pendingTasks | pendingYield)))
 			}
 			if len(e.tasks) > 0 {
 				e.runTasks()
 			}
-			e.errands = false
-			yield = why&errandYield != 0 && e.crowd > 0
+			e.inPending = false
+			yield = why&pendingYield != 0 && e.localWaits > 0
 		}
 		e.mu.Unlock()
 		if yield {
@@ -122,9 +122,9 @@ func (e *Engine) advance(why netx.Why) {
 		e.batch.Expired(now)
 	}
 	if e.armed {
-		e.told = why&netx.WhyPoller != 0
+		e.pollerWoke = why&netx.WhyPoller != 0
 		e.pass()
-		e.told = false
+		e.pollerWoke = false
 		e.expire(now)
 		e.arm()
 		e.armDeadline(now)
@@ -136,15 +136,15 @@ func (e *Engine) advance(why netx.Why) {
 		return
 	}
 	if e.timerAt == 0 {
-		e.tickOver(now)
+		e.onTick(now)
 	}
 }
 
-// tickOver checks whether passes were made since the last tick. It takes over if there were none for at least
+// onTick checks whether passes were made since the last tick. It takes over if there were none for at least
 // tickMin. The timer also fires for staged messages, so tickMin is measured by the clock: the time that a burst of
 // posts spends in system calls does not mean that the application has stopped. Taking over then halved the rate of
 // messages of 4 KiB. Locked.
-func (e *Engine) tickOver(now mono.Time) {
+func (e *Engine) onTick(now mono.Time) {
 	var next time.Duration
 	if e.batch.Passes() != e.tickPasses {
 		if e.batch.Passes()-e.tickPasses < sweepEvery && len(e.slots) > len(e.free) {
@@ -154,7 +154,7 @@ func (e *Engine) tickOver(now mono.Time) {
 			}
 		}
 		e.tick = min(e.tick*2, tickMax)
-		e.ticked(now)
+		e.notePasses(now)
 		next = e.tick
 	} else if next = tickMin - now.Sub(e.tickSince); next <= 0 {
 		e.pass()

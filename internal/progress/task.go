@@ -5,19 +5,19 @@ package progress
 // Task is work to do when no Source is being served. Run is called with the Engine's lock held.
 type Task interface{ Run() }
 
-// errandTasks asks for the tasks to be run.
-const errandTasks = 1 << 30
+// pendingTasks asks for the tasks to be run.
+const pendingTasks = 1 << 30
 
-// Soon arranges one call of t.Run, no later than the release of the lock. The holder of the lock makes it, so that
-// no goroutine needs to wake. Posts that t makes leave at once. Run may call Soon. Locked.
-func (e *Engine) Soon(t Task) {
+// RunOnUnlock arranges one call of t.Run, no later than the release of the lock. The holder of the lock makes it,
+// so that no goroutine needs to wake. Posts that t makes leave at once. Run may call RunOnUnlock. Locked.
+func (e *Engine) RunOnUnlock(t Task) {
 	e.tasks = append(e.tasks, t)
-	e.errand.Or(errandTasks)
+	e.pending.Or(pendingTasks)
 }
 
-// Later is Soon for a task that waits until others make room. It runs after the next pass of a caller or of the
-// goroutine. Locked.
-func (e *Engine) Later(t Task) { e.tasks = append(e.tasks, t) }
+// RunAfterPass is RunOnUnlock for a task that waits until others make room. It runs after the next pass of a caller
+// or of the goroutine. Locked.
+func (e *Engine) RunAfterPass(t Task) { e.tasks = append(e.tasks, t) }
 
 // runTasks runs the tasks asked for until now. Tasks that these ask for run in the next turn. Locked.
 func (e *Engine) runTasks() {

@@ -21,15 +21,15 @@ func (k *task) Run() {
 	}
 }
 
-// TestSoon: a task runs as the lock is released, and so do those that it asks for. A task of Later runs after the
+// TestRunOnUnlock: a task runs as the lock is released, and so do those that it asks for. A task of RunAfterPass runs after the
 // next pass.
-func TestSoon(t *testing.T) {
+func TestRunOnUnlock(t *testing.T) {
 	for _, auto := range []bool{true, false} {
 		e := NewVirtual(auto)
 		last := &task{}
-		first := &task{do: func() { e.Soon(last) }}
+		first := &task{do: func() { e.RunOnUnlock(last) }}
 		e.Lock()
-		e.Soon(first)
+		e.RunOnUnlock(first)
 		if first.runs != 0 {
 			t.Errorf("auto %v: ran at once", auto)
 		}
@@ -44,17 +44,17 @@ func TestSoon(t *testing.T) {
 }
 
 // TestLater: a task that waits for room runs once after each pass, and not again and again.
-func TestLater(t *testing.T) {
+func TestRunAfterPass(t *testing.T) {
 	e := NewVirtual(false)
 	defer e.Close()
 	k := &task{}
 	k.do = func() {
 		if k.runs < 4 {
-			e.Later(k)
+			e.RunAfterPass(k)
 		}
 	}
 	e.Lock()
-	e.Soon(k)
+	e.RunOnUnlock(k)
 	e.Unlock()
 	for want := 1; want < 6; want++ {
 		e.Lock()
@@ -76,14 +76,14 @@ func TestLater(t *testing.T) {
 
 // TestLaterAlone: with automatic progress the goroutine runs a waiting task when an event may have made room,
 // although no caller makes passes.
-func TestLaterAlone(t *testing.T) {
+func TestRunAfterPassAlone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := NewVirtual(true)
 		defer e.Close()
 		ran := make(chan struct{}, 100)
 		k := &task{do: func() { ran <- struct{}{} }}
 		e.Lock()
-		e.Later(k)
+		e.RunAfterPass(k)
 		e.After(mono.Now().Add(time.Second), func(mono.Time) {})
 		e.Unlock()
 		<-ran
@@ -97,7 +97,7 @@ func TestTaskAllocates(t *testing.T) {
 	k := &task{}
 	if n := testing.AllocsPerRun(100, func() {
 		e.Lock()
-		e.Soon(k)
+		e.RunOnUnlock(k)
 		e.Unlock()
 	}); n != 0 {
 		t.Errorf("%v allocations", n)

@@ -66,7 +66,7 @@ func (d *domain) OpenListener(info *core.Info, _ stream.Acceptor) (stream.Listen
 }
 
 // Dial implements stream.Domain.
-func (d *domain) Dial(_ *core.Info, dest netip.AddrPort, _ *engine.Conn, _ func()) (stream.Link, error) {
+func (d *domain) Dial(_ *core.Info, dest netip.AddrPort, _ *engine.Conn, _ func()) (stream.Conn, error) {
 	d.dialed = append(d.dialed, dest)
 	if d.refuse != nil {
 		return nil, d.refuse
@@ -88,7 +88,7 @@ func (l *listener) Listen() error {
 }
 
 // link is a connect that is never answered.
-type link struct{ stream.Link }
+type link struct{ stream.Conn }
 
 func (link) Posted(bool) *batch.Stream { return nil }
 func (link) StopReceiving()            {}

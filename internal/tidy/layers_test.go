@@ -29,7 +29,7 @@ var rank = []struct {
 	{"internal/fabricd/api", 2},
 	{"metrics", 8},
 	{"internal/fabricd/names", 3},
-	{"internal/coll/engine", 1},
+	{"internal/coll/schedule", 1},
 	{"internal/neigh", 1},
 	{"internal/netx", 1},
 	{"internal/shm", 1},
@@ -61,16 +61,16 @@ var rank = []struct {
 	{"provider/tcp", 7},
 	{"util/rxd/wire", 1},
 	{"util/rxd/flow", 2},
-	{"util/rxd/engine", 3},
+	{"util/rxd/session", 3},
 	{"util/rxm/wire", 1},
-	{"util/rxm/engine", 3},
+	{"util/rxm/gateway", 3},
 	{"util/hook", 5},
 	{"util/...", 7},
 	{"fabricd", 4},
 	{"all", 8},
 	{"fabrictest", 8},
 	{"boot/internal/pmi", 0},
-	{"boot/internal/meet", 0},
+	{"boot/internal/exchange", 0},
 	{"boot", 8},
 	{".", 8},
 	{"cmd/internal/...", 3},
@@ -197,7 +197,7 @@ func TestOnly(t *testing.T) {
 func pure(dir string) bool {
 	switch dir {
 	case "util/rxd/flow", "internal/queue", "internal/batch", "internal/peers/cm", "internal/match",
-		"internal/xdp/frame":
+		"internal/xdp/frame", "internal/coll/schedule", "util/rxd/session", "util/rxm/gateway":
 		return true
 	}
 	return strings.HasSuffix(dir, "/wire") || strings.HasSuffix(dir, "/engine") ||

@@ -183,7 +183,7 @@ func (c *impairedCarrier) receive(target, head []byte) (n int, more bool, errno 
 	}
 	head = head[:min(len(head), limit-len(target))]
 	if n, more, errno = c.tcpCarrier.receive(target, head); errno == 0 {
-		c.faults.Took(n)
+		c.faults.Received(n)
 	}
 	return n, more, errno
 }
@@ -195,7 +195,7 @@ func (c *impairedCarrier) mayReceive() (int, syscall.Errno) {
 		unread = netx.Waiting(c.fd)
 		c.faults.Arrived(now, unread)
 	}
-	n, again, end := c.faults.MayTake(now)
+	n, again, end := c.faults.MayReceive(now)
 	if end != impair.Alive {
 		return 0, c.errno(end)
 	}

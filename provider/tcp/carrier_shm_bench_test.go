@@ -44,7 +44,7 @@ func newStar(t testing.TB, peers int) *star {
 	}
 	s.d[0].drv.prog.Lock()
 	for p := range s.ep[0].drv.Each {
-		if p.Link.(*tcpStream).shm() != nil {
+		if p.Stream.(*tcpStream).shm() != nil {
 			s.shared++
 		}
 	}

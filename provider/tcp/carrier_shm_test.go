@@ -327,7 +327,7 @@ func (c *couple) polled(i int) error {
 // streams1 returns the only connection of an end. Locked.
 func (c *couple) streams1(i int) (s *tcpStream) {
 	for p := range c.ep[i].drv.Each {
-		s = p.Link.(*tcpStream)
+		s = p.Stream.(*tcpStream)
 	}
 	return s
 }

@@ -168,9 +168,9 @@ func (m *mover) unshare(c *samehost.Conn) {
 	}
 }
 
-// Heard implements engine.Mover. The next step follows when the received bytes are parsed: in receiveOnce, or in
+// Received implements engine.Mover. The next step follows when the received bytes are parsed: in receiveOnce, or in
 // Flush if they had to wait for room.
-func (m *mover) Heard(c *engine.Conn, kind wire.ExtKind, body []byte) error {
+func (m *mover) Received(c *engine.Conn, kind wire.ExtKind, body []byte) error {
 	s := m.streams[c]
 	if s == nil {
 		return nil

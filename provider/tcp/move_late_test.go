@@ -75,7 +75,7 @@ func (c *couple) state(side int) (m moveState) {
 	c.d[side].drv.prog.Lock()
 	defer c.d[side].drv.prog.Unlock()
 	for p := range c.ep[side].drv.Each {
-		m = p.Link.(*tcpStream).move
+		m = p.Stream.(*tcpStream).move
 	}
 	return m
 }
@@ -181,7 +181,7 @@ func (c *couple) queued(side int) (n int) {
 	c.d[side].drv.prog.Lock()
 	defer c.d[side].drv.prog.Unlock()
 	for p := range c.ep[side].drv.Each {
-		n = p.Link.(*tcpStream).conn.Queued()
+		n = p.Stream.(*tcpStream).conn.Queued()
 	}
 	return n
 }
@@ -198,7 +198,7 @@ func (c *couple) missed() (n int) {
 	c.d[0].drv.prog.Lock()
 	defer c.d[0].drv.prog.Unlock()
 	for p := range c.ep[0].drv.Each {
-		if m := p.Link.(*tcpStream).moving; m != nil {
+		if m := p.Stream.(*tcpStream).moving; m != nil {
 			n = m.retries
 		}
 	}

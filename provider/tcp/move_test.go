@@ -120,7 +120,7 @@ func (c *couple) streams() (list []*tcpStream) {
 	for s := range 2 {
 		c.d[s].drv.prog.Lock()
 		for p := range c.ep[s].drv.Each {
-			list = append(list, p.Link.(*tcpStream))
+			list = append(list, p.Stream.(*tcpStream))
 		}
 		c.d[s].drv.prog.Unlock()
 	}

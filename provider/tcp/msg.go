@@ -318,7 +318,7 @@ func (ep *msgEndpoint) Shutdown() error {
 		return ep.Refuse("fi_shutdown", noPeer, core.ErrNotConn, "")
 	}
 	ep.silent, ep.leaving = true, true
-	err := ep.LetGo(ep.st)
+	err := ep.Drain(ep.st)
 	if ep.st.isOpen() {
 		netx.Shutdown(ep.st.carrier.socket(), syscall.SHUT_RDWR)
 	}
@@ -413,7 +413,7 @@ func (ep *msgEndpoint) Close() error {
 	ep.bound.close()
 	var late error
 	if ep.st != nil {
-		late = ep.LetGo(ep.st)
+		late = ep.Drain(ep.st)
 		ep.st.conn.Drop(engine.ErrClosed)
 		ep.st.close()
 	}

@@ -13,14 +13,14 @@ func (ep *msgEndpoint) ObservePeers(yield func(endpoint.PeerView) bool) {
 	}
 }
 
-// AskSystem implements endpoint.Asking.
-func (ep *msgEndpoint) AskSystem(limit int) { ep.meter.Ask(limit) }
+// QuerySystem implements endpoint.SystemQuerier.
+func (ep *msgEndpoint) QuerySystem(limit int) { ep.meter.Ask(limit) }
 
 // ObserveCounts implements endpoint.Observed.
 func (ep *msgEndpoint) ObserveCounts(c telemetry.Counts) { endpoint.ObserveMeter(&ep.meter, c) }
 
-// Halted implements endpoint.Halting.
-func (s *tcpStream) Halted() (why string, bytes, token uint64, yes bool) {
+// Stuck implements endpoint.StuckDetector.
+func (s *tcpStream) Stuck() (why string, bytes, token uint64, yes bool) {
 	if s.metered == nil {
 		return "", 0, 0, false
 	}

@@ -118,7 +118,7 @@ func (s *tcpStream) attach(prog *progress.Engine, bufs *buffers) error {
 		return err
 	}
 	if s.quiet = !connecting; s.quiet {
-		s.h.StandAside()
+		s.h.MayBecomeStream()
 	}
 	s.updateDeadline()
 	return nil

@@ -13,7 +13,7 @@ import (
 	"gofabric/internal/netx"
 )
 
-// TestTrafficClass: datagrams carry the class that the Info asks for, by either link. They carry none
+// TestTrafficClass: datagrams carry the class that the Info asks for, by either datapath. They carry none
 // if the Info asks for none.
 func TestTrafficClass(t *testing.T) {
 	a, b := places(t)

@@ -26,10 +26,10 @@ type domain struct {
 	many      *netx.Batch      // receive buffers for many small datagrams; made when first needed
 	receiving bool             // in or many is in use: a receiver that polls inside its callback receives nothing
 	out       *netx.IOV        // buffers of a send
-	apart     *netx.Burst      // datagrams of runs that are sent apart; made when first needed
+	separate  *netx.Burst      // datagrams of runs that are sent separately; made when first needed
 
-	xdp      xdpLinks // AF_XDP links of the ports; locked
-	shmPeers int      // memories that the ports share with other ports of this host; locked
+	xdp      xdpDatapaths // AF_XDP datapaths of the ports; locked
+	shmPeers int          // memories that the ports share with other ports of this host; locked
 }
 
 var _ datagram.Domain = (*domain)(nil)
@@ -59,10 +59,10 @@ func (d *domain) batch() *netx.Batch {
 
 // burst returns the list in which runs are split into datagrams. Locked.
 func (d *domain) burst() *netx.Burst {
-	if d.apart == nil {
-		d.apart = netx.NewBurst(batchSize, netx.IOVMax)
+	if d.separate == nil {
+		d.separate = netx.NewBurst(batchSize, netx.IOVMax)
 	}
-	return d.apart
+	return d.separate
 }
 
 // OpenPort implements datagram.Domain.

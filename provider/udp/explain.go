@@ -3,7 +3,7 @@ package udp
 import "gofabric/core"
 
 // Explain describes, for each interface in Infos of this provider, how its datagrams go, or why they go through
-// sockets although FI_UDP_LINK asks for a faster link. To find out, it acquires the resources that an endpoint
+// sockets although FI_UDP_LINK asks for a faster datapath. To find out, it acquires the resources that an endpoint
 // would need, and frees them. It attaches nothing to an interface.
 func (p *Provider) Explain(found []*core.Info) (refused []core.Refusal, taken []core.Remark) {
 	if p.s.link != linkXDP && p.s.link != linkAuto {

@@ -147,9 +147,9 @@ func (p *port) counts() datagram.Stats {
 	return p.Stats()
 }
 
-// batch returns the port's link if that is a batchLink, nil if not.
-func (p *port) batch() *batchLink {
-	l, _ := p.main.link.(*batchLink)
+// batch returns the port's datapath if that is a batchDatapath, nil if not.
+func (p *port) batch() *batchDatapath {
+	l, _ := p.main.datapath.(*batchDatapath)
 	return l
 }
 

@@ -17,7 +17,7 @@ import (
 )
 
 // only returns the one peer of a station. Locked.
-func (s *station) only() *shmPeer { return s.p.sameHost.link.peers[0] }
+func (s *station) only() *shmPeer { return s.p.sameHost.datapath.peers[0] }
 
 // TestMemoryFallsAsleep writes to a port between its last read of the memory and its sleep. No doorbell is sent
 // then, so the port must read the memory once more.
@@ -31,13 +31,13 @@ func TestMemoryFallsAsleep(t *testing.T) {
 			b.in.got = nil
 			upTo, _ := b.only().PeerSentViaSocket()
 			b.only().SetSocketDrained(upTo)
-			b.p.main.link.direct(true)
+			b.p.main.datapath.direct(true)
 			before := a.p.counts().MemorySent
 			must(t, a.p.send(b.p.local, 0, []byte{byte(i)}))
 			if a.p.counts().MemorySent == before {
 				t.Fatal("the datagram did not go through memory")
 			}
-			b.p.main.link.direct(false)
+			b.p.main.datapath.direct(false)
 		})
 		b.come(1)
 	}
@@ -125,14 +125,14 @@ func TestMemorySocketToo(t *testing.T) {
 	a, b := neighboursAt(t, loopback4)
 	meet(t, a, b)
 	c := newStation(t, netip.AddrPortFrom(loopback4, 0), "LOCAL_MEMORY", "0")
-	for b.locked(func() { b.p.sameHost.link.near = 0 }); ; {
+	for b.locked(func() { b.p.sameHost.datapath.near = 0 }); ; {
 		b.awake()
 		a.awake()
 		b.locked(func() { b.in.got = nil })
 		before := a.p.counts().MemorySent
 		must(t, c.p.send(b.p.local, 0, []byte("from the socket")))
 		came := false
-		for range 2 * memoryEvery { // passes
+		for range 2 * shmEvery { // passes
 			for range 5 {
 				must(t, a.p.send(b.p.local, 0, []byte("flood")))
 			}
@@ -144,7 +144,7 @@ func TestMemorySocketToo(t *testing.T) {
 		if !came {
 			t.Error("the socket is starved")
 		}
-		if a.p.counts().MemorySent-before == 10*memoryEvery {
+		if a.p.counts().MemorySent-before == 10*shmEvery {
 			return
 		}
 	}
@@ -166,8 +166,8 @@ func TestMemoryEnds(t *testing.T) {
 			}
 			b.d.prog.Lock()
 			if how == "link" {
-				a.p.SetLink(core.LinkAuto) // there is no AF_XDP on lo
-				if a.p.sameHost.link != nil {
+				a.p.SetDatapath(core.DatapathAuto) // there is no AF_XDP on lo
+				if a.p.sameHost.datapath != nil {
 					t.Error("the port still uses shared memory")
 				}
 			}
@@ -196,8 +196,8 @@ func TestMemoryEnds(t *testing.T) {
 			}
 			if how == "broken" {
 				b.locked(func() { b.only().Corrupt() })
-				a.d.until(t, "the first port has no peer", func() bool { return len(a.p.sameHost.link.peers) == 0 })
-				b.d.until(t, "the second port has no peer", func() bool { return len(b.p.sameHost.link.peers) == 0 })
+				a.d.until(t, "the first port has no peer", func() bool { return len(a.p.sameHost.datapath.peers) == 0 })
+				b.d.until(t, "the second port has no peer", func() bool { return len(b.p.sameHost.datapath.peers) == 0 })
 				for range 10 * meetAfter {
 					a.awake()
 					tell(t, a, b, "hello")
@@ -302,7 +302,7 @@ func TestMemoryNoAllocations(t *testing.T) {
 			d.prog.Pass()
 		}
 	}
-	for i := 0; a.sameHost.link == nil; i++ {
+	for i := 0; a.sameHost.datapath == nil; i++ {
 		must(t, b.send(a.local, 0, []byte{1})) // otherwise the port would look for no peer
 		if round(); i > 10*meetAfter {
 			t.Fatal("no memory is shared")

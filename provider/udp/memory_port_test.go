@@ -66,9 +66,9 @@ func TestMemoryNameTaken(t *testing.T) {
 	j.Want("it belongs to another user", "uid=4711 ", "at="+shmSocketName(a.p.local))
 }
 
-// TestMemoryAnothersPort: no memory is shared with a process of this user that claims another user's port, or a
+// TestMemoryForeignPort: no memory is shared with a process of this user that claims another user's port, or a
 // port without a socket.
-func TestMemoryAnothersPort(t *testing.T) {
+func TestMemoryForeignPort(t *testing.T) {
 	foreign := foreignPort(t)
 	a := newStation(t, netip.AddrPortFrom(loopback4, 0))
 	a.locked(a.p.sameHost.listen)
@@ -91,9 +91,9 @@ func TestMemoryAnothersPort(t *testing.T) {
 	}
 }
 
-// TestMemoryAnothersDoor: no memory is sent to a process of this user that listens under the name of another user's
+// TestMemoryForeignListener: no memory is sent to a process of this user that listens under the name of another user's
 // port.
-func TestMemoryAnothersDoor(t *testing.T) {
+func TestMemoryForeignListener(t *testing.T) {
 	foreign := foreignPort(t)
 	listener, err := netx.LocalListen(shmSocketName(foreign), 4)
 	must(t, err)

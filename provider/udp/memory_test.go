@@ -51,8 +51,8 @@ func (s *station) poll(n int) {
 // shmPeers returns how many peers share memory with s.
 func (s *station) shmPeers() (n int) {
 	s.locked(func() {
-		if s.p.sameHost != nil && s.p.sameHost.link != nil {
-			n = len(s.p.sameHost.link.peers)
+		if s.p.sameHost != nil && s.p.sameHost.datapath != nil {
+			n = len(s.p.sameHost.datapath.peers)
 		}
 	})
 	return n
@@ -213,12 +213,12 @@ func TestMemorySimultaneous(t *testing.T) {
 		}
 		for i, s := range []*station{a, b} {
 			s.p.sameHost.connect(s.p.sameHost.counter([]*station{b, a}[i].p.local))
-			if len(s.p.sameHost.link.peers) != 1 {
+			if len(s.p.sameHost.datapath.peers) != 1 {
 				t.Fatal("the port has found no peer")
 			}
 			s.p.main.direct = false
-			s.p.sameHost.link.awake = false
-			s.p.sameHost.link.peers[0].SetPolling(false)
+			s.p.sameHost.datapath.awake = false
+			s.p.sameHost.datapath.peers[0].SetPolling(false)
 		}
 		b.d.prog.Unlock()
 		a.d.prog.Unlock()
@@ -230,7 +230,7 @@ func TestMemorySimultaneous(t *testing.T) {
 			ok := true
 			for _, s := range []*station{a, b} {
 				s.locked(func() {
-					ms := s.p.sameHost.link.peers
+					ms := s.p.sameHost.datapath.peers
 					ok = ok && s.p.sameHost.listener.Pending() == 0 && len(ms) == 1 && ms[0].ours == (s == smaller) && s.d.shmPeers == 1
 				})
 			}

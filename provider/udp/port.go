@@ -37,18 +37,18 @@ type port struct {
 	paths    paths
 	zones    zones
 	stats    datagram.Stats
-	icmp     uint64     // errors that the network reported of earlier sends
-	reports  bool       // reported errors wait in the socket's error queue
-	xdp      bypassLink // nil: all datagrams go through the socket
-	noXDP    error      // why xdp is nil although FI_UDP_LINK asks for it
-	gsoOff   error      // why runs are no longer sent
-	recvBuf  int        // bytes of the receive buffer that the system granted
+	icmp     uint64         // errors that the network reported of earlier sends
+	reports  bool           // reported errors wait in the socket's error queue
+	xdp      bypassDatapath // nil: all datagrams go through the socket
+	noXDP    error          // why xdp is nil although FI_UDP_LINK asks for it
+	gsoOff   error          // why runs are no longer sent
+	recvBuf  int            // bytes of the receive buffer that the system granted
 }
 
 var (
-	_ datagram.Linker = (*port)(nil)
-	_ datagram.Port   = (*port)(nil)
-	_ datagram.Joiner = (*port)(nil)
+	_ datagram.DatapathSetter = (*port)(nil)
+	_ datagram.Port           = (*port)(nil)
+	_ datagram.Joiner         = (*port)(nil)
 )
 
 // openPort opens a port at the source address of info. Not locked.
@@ -79,7 +79,7 @@ func openPort(d *domain, info *core.Info, r datagram.Receiver) (*port, error) {
 	if p.main, err = p.register(fd); err != nil {
 		return nil, opError("fi_endpoint", at.String(), err, "descriptors may have run out (ulimit -n)")
 	}
-	p.segments = p.main.link.segments()
+	p.segments = p.main.datapath.segments()
 	p.sameHost = newSameHost(p)
 	d.Ref()
 	return p, nil
@@ -188,7 +188,7 @@ func (p *port) Stats() datagram.Stats {
 	return p.stats
 }
 
-// String describes the port and its link to users.
+// String describes the port and its datapath to users.
 func (p *port) String() string {
 	if p.closed {
 		return fmt.Sprintf("udp %s, closed", p.local)
@@ -200,7 +200,7 @@ func (p *port) String() string {
 	case p.gsoOff != nil:
 		gso = "off after " + p.gsoOff.Error()
 	}
-	s := fmt.Sprintf("udp %s, %v, GSO %s, receive buffer %d KiB, %d ICMP errors", p.local, p.main.link, gso, p.recvBuf>>10, p.icmp)
+	s := fmt.Sprintf("udp %s, %v, GSO %s, receive buffer %d KiB, %d ICMP errors", p.local, p.main.datapath, gso, p.recvBuf>>10, p.icmp)
 	if p.noXDP != nil {
 		s += ", no AF_XDP: " + p.noXDP.Error()
 	}
@@ -258,7 +258,7 @@ func (p *port) writable() {
 	p.r.Writable()
 }
 
-// openXDP adds an AF_XDP link to the main socket if FI_UDP_LINK asks for it. If that fails, noXDP is the reason.
+// openXDP adds an AF_XDP datapath to the main socket if FI_UDP_LINK asks for it. If that fails, noXDP is the reason.
 func (p *port) openXDP(s *socket) {
 	if p.d.s.link != linkXDP && p.d.s.link != linkAuto {
 		return
@@ -266,9 +266,9 @@ func (p *port) openXDP(s *socket) {
 	_ = p.addXDP(s)
 }
 
-// addXDP puts an AF_XDP link above that of the main socket, and registers the socket again.
+// addXDP puts an AF_XDP datapath above that of the main socket, and registers the socket again.
 func (p *port) addXDP(s *socket) error {
-	l, err := p.d.newXDPLink(s.link, s.fd, p.local, p.index, p.class, func(why error) {
+	l, err := p.d.newXDPDatapath(s.datapath, s.fd, p.local, p.index, p.class, func(why error) {
 		if p.xdp != nil && !p.closed {
 			if err := p.useSockets(why); err != nil {
 				p.lost(err)
@@ -278,16 +278,16 @@ func (p *port) addXDP(s *socket) error {
 	if p.noXDP = err; err != nil {
 		return err
 	}
-	s.link, p.xdp = l, l
+	s.datapath, p.xdp = l, l
 	s.drops, _ = l.drops() // the interface may have been open before; if this fails, later calls fail as well
 	return nil
 }
 
-// removeXDP ends the main socket's AF_XDP link for the reason why, and registers the socket again.
+// removeXDP ends the main socket's AF_XDP datapath for the reason why, and registers the socket again.
 func (p *port) removeXDP(s *socket, why error) {
 	p.xdp.addStats(&p.stats)
-	s.link, p.xdp, p.noXDP = p.xdp.detach(), nil, why
-	s.drops, _ = s.link.drops()
+	s.datapath, p.xdp, p.noXDP = p.xdp.detach(), nil, why
+	s.drops, _ = s.datapath.drops()
 }
 
 // useSockets sends and receives all datagrams through the main socket from now on, for the reason why. It first
@@ -304,11 +304,11 @@ func (p *port) useSockets(why error) error {
 	return p.registerAgain()
 }
 
-// registerAgain registers the main socket with the poller, with its new link.
+// registerAgain registers the main socket with the poller, with its new datapath.
 func (p *port) registerAgain() error {
 	s := p.main
 	s.direct = false
-	h, err := p.d.prog.Register(s.link.wait(), s, true, netx.In)
+	h, err := p.d.prog.Register(s.datapath.wait(), s, true, netx.In)
 	if err != nil {
 		return err
 	}
@@ -338,27 +338,27 @@ func (p *port) useXDP() error {
 	return err
 }
 
-// errChosen is the reason why a port that had an AF_XDP link has none.
+// errChosen is the reason why a port that had an AF_XDP datapath has none.
 var errChosen = errors.New("the application chose sockets")
 
-// Link implements datagram.Linker.
-func (p *port) Link() core.DatagramLink {
+// Datapath implements datagram.DatapathSetter.
+func (p *port) Datapath() core.Datapath {
 	if p.xdp != nil {
-		return core.LinkXDP
+		return core.DatapathXDP
 	}
-	return core.LinkSockets
+	return core.DatapathSockets
 }
 
-// SetLink implements datagram.Linker.
-func (p *port) SetLink(to core.DatagramLink) error {
+// SetLink implements datagram.DatapathSetter.
+func (p *port) SetDatapath(to core.Datapath) error {
 	switch {
 	case p.closed:
 		return core.ErrOpBadState
-	case to < core.LinkSockets || to > core.LinkAuto:
-		return opError("fi_setopt", p.local.String(), core.ErrInval, "the option is LinkSockets, LinkXDP or LinkAuto")
-	case to == core.LinkSockets && p.xdp != nil:
+	case to < core.DatapathSockets || to > core.DatapathAuto:
+		return opError("fi_setopt", p.local.String(), core.ErrInval, "the option is DatapathSockets, DatapathXDP or DatapathAuto")
+	case to == core.DatapathSockets && p.xdp != nil:
 		return p.useSockets(errChosen)
-	case to != core.LinkSockets && p.xdp == nil:
+	case to != core.DatapathSockets && p.xdp == nil:
 		if p.sameHost != nil {
 			p.sameHost.drain()
 			if p.closed {
@@ -366,7 +366,7 @@ func (p *port) SetLink(to core.DatagramLink) error {
 			}
 			p.sameHost.close()
 		}
-		if err := p.useXDP(); err != nil && to == core.LinkXDP {
+		if err := p.useXDP(); err != nil && to == core.DatapathXDP {
 			return opError("fi_setopt", p.local.String(), core.ErrOpNotSupp, err.Error())
 		}
 	}

@@ -198,7 +198,7 @@ func TestTruncated(t *testing.T) {
 }
 
 // TestNobodyThere: the errors that a closed port causes do no harm.
-func TestNobodyThere(t *testing.T) {
+func TestPortUnreachable(t *testing.T) {
 	d := testDomain(t)
 	a, in := testPort(t, d, loopback4)
 	b, _ := testPort(t, d, loopback4)

@@ -31,7 +31,7 @@ type sameHost struct {
 	p        *port
 	last     *shmPeer           // peer of the last send
 	far      netip.Addr         // the last address that was found to belong to another host
-	link     *memoryLink        // nil if there was no peer yet
+	datapath *shmDatapath       // nil if there was no peer yet
 	listener *samehost.Listener // nil if other ports cannot connect
 	counters [countersMax]socketCount
 }
@@ -89,8 +89,8 @@ func (sh *sameHost) send(dest netip.AddrPort, parts [][]byte, seg int) error {
 
 // peer returns the peer at an address, nil if there is none.
 func (sh *sameHost) peer(at netip.AddrPort) *shmPeer {
-	if sh.link != nil {
-		for _, m := range sh.link.peers {
+	if sh.datapath != nil {
+		for _, m := range sh.datapath.peers {
 			if m.at == at {
 				return m
 			}
@@ -119,7 +119,7 @@ func (sh *sameHost) count(at netip.AddrPort) {
 
 // room reports whether one more peer may be added.
 func (sh *sameHost) room() bool {
-	return (sh.link == nil || len(sh.link.peers) < shmPeersMax) && sh.p.d.shmPeers < domainShmPeers
+	return (sh.datapath == nil || len(sh.datapath.peers) < shmPeersMax) && sh.p.d.shmPeers < domainShmPeers
 }
 
 // connect tries to share memory with the port at an address, if it is on this host. It waits until passes read the
@@ -162,13 +162,13 @@ func (sh *sameHost) offer(c *samehost.Conn, to netip.AddrPort) {
 // use begins to receive from m.
 func (sh *sameHost) use(m *shmPeer) {
 	s := sh.p.main
-	if sh.link == nil {
-		sh.link = newMemoryLink(s)
-		s.link = sh.link
+	if sh.datapath == nil {
+		sh.datapath = newSHMDatapath(s)
+		s.datapath = sh.datapath
 	}
-	sh.link.peers = append(sh.link.peers, m)
+	sh.datapath.peers = append(sh.datapath.peers, m)
 	sh.p.d.shmPeers++
-	m.SetPolling(sh.link.awake)
+	m.SetPolling(sh.datapath.awake)
 }
 
 // unuse ends use.
@@ -176,7 +176,7 @@ func (sh *sameHost) unuse(m *shmPeer) {
 	if sh.last == m {
 		sh.last = nil
 	}
-	if l := sh.link; l != nil {
+	if l := sh.datapath; l != nil {
 		if i := slices.Index(l.peers, m); i >= 0 {
 			l.peers = slices.Delete(l.peers, i, i+1)
 			l.first = 0
@@ -188,7 +188,7 @@ func (sh *sameHost) unuse(m *shmPeer) {
 // drain delivers what peers have written until now. It first stops them from writing more. The receiver may close
 // the port.
 func (sh *sameHost) drain() {
-	l := sh.link
+	l := sh.datapath
 	if l == nil {
 		return
 	}
@@ -196,7 +196,7 @@ func (sh *sameHost) drain() {
 		m.SetPolling(false)
 	}
 	for range drainMost {
-		if sh.link == nil || !l.waiting() {
+		if sh.datapath == nil || !l.waiting() {
 			return
 		}
 		sh.p.main.receive()
@@ -205,15 +205,15 @@ func (sh *sameHost) drain() {
 
 // drainMost is the number of receives that deliver all that the memories can hold: the shortest records take 8
 // bytes, and a record of 64 KiB may fill a receive.
-const drainMost = shmPeersMax * shm.RingSize / 8 / memoryBatch
+const drainMost = shmPeersMax * shm.RingSize / 8 / shmBatch
 
-// close removes all peers, and leaves the socket with its own link.
+// close removes all peers, and leaves the socket with its own datapath.
 func (sh *sameHost) close() {
 	if sh.listener != nil {
 		sh.listener.Close()
 	}
-	if sh.link != nil {
-		sh.p.main.link = sh.link.end()
-		sh.link = nil
+	if sh.datapath != nil {
+		sh.p.main.datapath = sh.datapath.end()
+		sh.datapath = nil
 	}
 }

@@ -56,7 +56,7 @@ func (p *port) sendOut(dest netip.AddrPort, parts [][]byte, seg int) error {
 		return core.ErrMsgSize
 	}
 	if count == 1 && len(parts) == 1 {
-		return p.outcome(p.main.link.send(&p.to, parts[0]), parts[0], nil, total)
+		return p.outcome(p.main.datapath.send(&p.to, parts[0]), parts[0], nil, total)
 	}
 	err := p.sendParts(parts, total, seg, count)
 	p.d.out.Reset() // drops the references to the caller's parts
@@ -95,7 +95,7 @@ func (p *port) sendParts(parts [][]byte, total, seg, count int) error {
 			return err
 		}
 	}
-	return p.sendApart(parts, total, seg)
+	return p.sendSeparately(parts, total, seg)
 }
 
 // aim sets dest as the address of the next sends.
@@ -126,16 +126,16 @@ func (p *port) sendOne(parts [][]byte, total int) error {
 
 // sendList sends the buffers of v as one datagram.
 func (p *port) sendList(v *netx.IOV, total int) error {
-	return p.outcome(p.main.link.sendList(&p.to, v, 0), nil, v, total)
+	return p.outcome(p.main.datapath.sendList(&p.to, v, 0), nil, v, total)
 }
 
 // outcome counts a datagram, and sends it once more where the error was not about it or fragmenting helps.
 func (p *port) outcome(errno syscall.Errno, b []byte, v *netx.IOV, total int) error {
 	again := func() syscall.Errno {
 		if v != nil {
-			return p.main.link.sendList(&p.to, v, 0)
+			return p.main.datapath.sendList(&p.to, v, 0)
 		}
-		return p.main.link.send(&p.to, b)
+		return p.main.datapath.send(&p.to, b)
 	}
 	if errno == syscall.ECONNREFUSED {
 		p.icmp++ // about an earlier datagram: this one was not tried
@@ -164,7 +164,7 @@ func (p *port) outcome(errno syscall.Errno, b []byte, v *netx.IOV, total int) er
 }
 
 // sendRun passes a run to the system. done is false if the system takes no runs, or not this one: the caller then
-// sends the datagrams apart.
+// sends the datagrams separately.
 func (p *port) sendRun(parts [][]byte, total, seg, count int) (err error, done bool) {
 	v := p.d.out
 	for _, b := range parts {
@@ -172,11 +172,11 @@ func (p *port) sendRun(parts [][]byte, total, seg, count int) (err error, done b
 			return nil, false
 		}
 	}
-	errno := p.main.link.sendList(&p.to, v, seg)
+	errno := p.main.datapath.sendList(&p.to, v, seg)
 	if errno == syscall.ECONNREFUSED {
 		p.icmp++
 		p.reports = true
-		errno = p.main.link.sendList(&p.to, v, seg)
+		errno = p.main.datapath.sendList(&p.to, v, seg)
 	}
 	switch {
 	case errno == 0:
@@ -192,7 +192,7 @@ func (p *port) sendRun(parts [][]byte, total, seg, count int) (err error, done b
 		p.stats.SendErrors += uint64(count)
 		return core.FromSyscall(errno), true
 	}
-	if err = p.sendApart(parts, total, seg); err == nil && seg <= p.MaxDatagram(p.dest) {
+	if err = p.sendSeparately(parts, total, seg); err == nil && seg <= p.MaxDatagram(p.dest) {
 		p.segments, p.gsoOff = 1, errno
 	}
 	return err, true

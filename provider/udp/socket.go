@@ -34,28 +34,28 @@ const (
 // socket is a socket of a port: its own, or that of a multicast group. It is a Source of the domain's progress
 // engine.
 type socket struct {
-	p      *port
-	fd     netx.FD
-	link   link
-	h      *progress.Handle
-	direct bool   // every pass reads it, and the poller does not watch it
-	drops  uint32 // the system's count of lost datagrams at the last query
-	flow   bool   // the last pass received datagrams, and more may wait behind the first
+	p        *port
+	fd       netx.FD
+	datapath datapath
+	h        *progress.Handle
+	direct   bool   // every pass reads it, and the poller does not watch it
+	drops    uint32 // the system's count of lost datagrams at the last query
+	flow     bool   // the last pass received datagrams, and more may wait behind the first
 }
 
-// register gives a socket its link and adds it to the domain's engine. If it cannot, it closes the socket. Locked.
+// register gives a socket its datapath and adds it to the domain's engine. If it cannot, it closes the socket. Locked.
 func (p *port) register(fd netx.FD) (*socket, error) {
-	s := &socket{p: p, fd: fd, link: p.d.newLink(fd)}
+	s := &socket{p: p, fd: fd, datapath: p.d.newDatapath(fd)}
 	if p.main == nil {
 		p.openXDP(s)
 	}
-	h, err := p.d.prog.Register(s.link.wait(), s, true, netx.In)
+	h, err := p.d.prog.Register(s.datapath.wait(), s, true, netx.In)
 	if err != nil && p.main == nil && p.xdp != nil {
 		p.removeXDP(s, err)
-		h, err = p.d.prog.Register(s.link.wait(), s, true, netx.In)
+		h, err = p.d.prog.Register(s.datapath.wait(), s, true, netx.In)
 	}
 	if err != nil {
-		s.link.close()
+		s.datapath.close()
 		return nil, err
 	}
 	s.h = h
@@ -64,7 +64,7 @@ func (p *port) register(fd netx.FD) (*socket, error) {
 
 func (s *socket) close() {
 	s.h.Remove()
-	s.link.close()
+	s.datapath.close()
 	s.fd = netx.NoFD
 }
 
@@ -79,10 +79,10 @@ func (s *socket) want(ev netx.Events) error {
 // Ready implements progress.Source.
 func (s *socket) Ready(in, out bool) {
 	if s == s.p.main && (out || s.p.xdp != nil) {
-		s.p.writable() // the epoll set of a bypassLink does not report whether the socket became writable
+		s.p.writable() // the epoll set of a bypassDatapath does not report whether the socket became writable
 	}
 	if in {
-		s.link.ready()
+		s.datapath.ready()
 		s.flow = true // waking up for the next datagram costs more than another receive
 		s.receive()
 	}
@@ -99,13 +99,13 @@ func (s *socket) Poll() {
 // Direct implements progress.Director.
 func (s *socket) Direct(on bool) error {
 	s.direct = on
-	return s.link.direct(on)
+	return s.datapath.direct(on)
 }
 
 // Expired implements progress.Source. Sockets have no deadlines.
 func (s *socket) Expired(mono.Time) {}
 
-// Lost implements progress.Source. The poller may be able to watch the socket if it cannot watch the AF_XDP link
+// Lost implements progress.Source. The poller may be able to watch the socket if it cannot watch the AF_XDP datapath
 // above it.
 func (s *socket) Lost(err error) {
 	if p := s.p; p.xdp != nil && s == p.main && !p.closed && p.useSockets(err) == nil {
@@ -126,7 +126,7 @@ func (s *socket) receive() {
 	}
 	got, pieces, small := 0, 0, false
 	for range rounds {
-		in, last, errno := s.link.receive(got > 1 && small)
+		in, last, errno := s.datapath.receive(got > 1 && small)
 		if errno == 0 {
 			lone := !s.flow && len(in) == 1 && in[0].N <= loneMax
 			s.flow = true
@@ -149,7 +149,7 @@ func (s *socket) receive() {
 		}
 	}
 	if pieces >= burst && s.fd != netx.NoFD {
-		s.link.flood()
+		s.datapath.flood()
 	}
 	switch {
 	case s.p.closed:
@@ -161,8 +161,8 @@ func (s *socket) receive() {
 	d.receiving = false
 }
 
-// drain delivers the datagrams that a bypassLink has received, before it ends.
-func (s *socket) drain(x bypassLink) {
+// drain delivers the datagrams that a bypassDatapath has received, before it ends.
+func (s *socket) drain(x bypassDatapath) {
 	d := s.p.d
 	if d.receiving {
 		return
@@ -233,7 +233,7 @@ func (s *socket) deliver(m *netx.Datagram) (small bool) {
 
 // countDrops asks the system how many datagrams it has lost for lack of room.
 func (s *socket) countDrops() {
-	if n, err := s.link.drops(); err == nil {
+	if n, err := s.datapath.drops(); err == nil {
 		s.p.stats.Overflows += uint64(n - s.drops) // the count wraps around
 		s.drops = n
 	}

@@ -124,8 +124,8 @@ type refusals struct {
 
 func (r *refusals) Refused(dest netip.AddrPort, _ error) { r.dests = append(r.dests, dest) }
 
-// TestApartRefused: ICMP errors about a burst to a closed port are reported, for each call that may receive them.
-func TestApartRefused(t *testing.T) {
+// TestSendSeparatelyRefused: ICMP errors about a burst to a closed port are reported, for each call that may receive them.
+func TestSendSeparatelyRefused(t *testing.T) {
 	for _, v := range []string{"plain", "lists", "batches"} {
 		d := testDomain(t, variants[v]...)
 		r := &refusals{}

@@ -9,13 +9,13 @@ import "testing"
 func TestXDPNoAllocations(t *testing.T) {
 	a, b := places(t)
 	for _, v := range [][]string{{"GSO", "0", "XDP_MODE", modeDriver}, {"GSO", "0", "XDP_MODE", modeGeneric}} {
-		d, p, _, links := xdpPair(t, a, b, v...)
+		d, p, _, datapaths := xdpPair(t, a, b, v...)
 		var s sink
 		d.prog.Lock()
 		p[1].r = &s
 		d.prog.Unlock()
 		parts := [][]byte{make([]byte, 64), make([]byte, 2000)}
-		bytes, sent, rounds := 0, links[0].sent, uint64(0)
+		bytes, sent, rounds := 0, datapaths[0].sent, uint64(0)
 		round := func() {
 			rounds++
 			d.prog.Lock()
@@ -41,8 +41,8 @@ func TestXDPNoAllocations(t *testing.T) {
 		if n != 0 {
 			t.Errorf("%v: %v allocations", v, n)
 		}
-		if n := links[0].sent - sent; n != rounds*(20+20*3) {
-			t.Errorf("%v: %d datagrams bypassed the stack: %v", v, n, links[0])
+		if n := datapaths[0].sent - sent; n != rounds*(20+20*3) {
+			t.Errorf("%v: %d datagrams bypassed the stack: %v", v, n, datapaths[0])
 		}
 		d.prog.Lock()
 		must(t, p[0].Close())

@@ -35,7 +35,7 @@ func TestXDPBehind(t *testing.T) {
 	for out.Flush() != 0 {
 	}
 	in.got = nil
-	must(t, p.SetLink(core.LinkSockets))
+	must(t, p.SetDatapath(core.DatapathSockets))
 	if n := len(in.got); n != 1 || in.got[0].data != "good" {
 		t.Errorf("%d datagrams; %+v", n, p.Stats())
 	}

@@ -74,7 +74,7 @@ func TestXDPRemoved(t *testing.T) {
 		t.Errorf("datagrams that went through AF_XDP before are not counted: %+v", s)
 	}
 	a.Enter()
-	must(t, d.setLink(p, core.LinkXDP)) // the interface exists again
+	must(t, d.setLink(p, core.DatapathXDP)) // the interface exists again
 	was := p.counts()
 	hears(t, q, p, in, 8)
 	if s := p.counts(); s.BypassReceived <= was.BypassReceived {
@@ -83,10 +83,10 @@ func TestXDPRemoved(t *testing.T) {
 }
 
 // setLink is SetLink, locked.
-func (d *domain) setLink(p *port, to core.DatagramLink) error {
+func (d *domain) setLink(p *port, to core.Datapath) error {
 	d.prog.Lock()
 	defer d.prog.Unlock()
-	return p.SetLink(to)
+	return p.SetDatapath(to)
 }
 
 // TestXDPMoved: an interface gets another Ethernet address. Frames to it bypass the system's stack, as before.
@@ -104,7 +104,7 @@ func TestXDPMoved(t *testing.T) {
 		a.IP("link", "set", "eth9", "address", mac)
 		b.IP("neigh", "replace", "10.98.0.1", "lladdr", mac, "dev", "eth9", "nud", "reachable")
 		was := p.counts()
-		// The link receives the change a little later.
+		// The datapath receives the change a little later.
 		for deadline := time.Now().Add(patience); p.counts().BypassReceived == was.BypassReceived; {
 			hears(t, q, p, in, 8)
 			if time.Now().After(deadline) {
@@ -149,7 +149,7 @@ func TestXDPAddressMoves(t *testing.T) {
 		c.IP("addr", "del", at.addr, "dev", "lo")
 		a.IP("route", "del", at.addr, "via", at.via)
 		a.Address("eth9", at.prefix)
-		// The link receives the change a little later.
+		// The datapath receives the change a little later.
 		for deadline := time.Now().Add(patience); p.counts().BypassReceived == was.BypassReceived; {
 			hears(t, q, p, in, 10)
 			if time.Now().After(deadline) {
@@ -176,7 +176,7 @@ func TestXDPRaisedMTU(t *testing.T) {
 			h.IP("link", "set", "eth9", "mtu", fmt.Sprint(mtu))
 		}
 		for _, size := range []int{mtu - 28, 64} {
-			// The link receives the change a little later.
+			// The datapath receives the change a little later.
 			for began, went := time.Now(), [2]bool{}; !went[0] || !went[1]; {
 				was := p.counts()
 				hears(t, q, p, in, size)
@@ -198,7 +198,7 @@ func TestXDPRaisedMTU(t *testing.T) {
 	}
 }
 
-// TestXDPChosen: the link of a port can be changed at any time, either way. A link that is not available is
+// TestXDPChosen: the datapath of a port can be changed at any time, either way. A datapath that is not available is
 // refused, and nothing changes.
 func TestXDPChosen(t *testing.T) {
 	a, b := places(t)
@@ -207,11 +207,11 @@ func TestXDPChosen(t *testing.T) {
 	a.Enter()
 	d := testDomain(t)
 	p, in := testPort(t, d, netip.MustParseAddr("10.98.0.1"))
-	for _, to := range []core.DatagramLink{core.LinkSockets, core.LinkXDP, core.LinkXDP, core.LinkSockets, core.LinkAuto, core.LinkSockets, core.LinkXDP} {
+	for _, to := range []core.Datapath{core.DatapathSockets, core.DatapathXDP, core.DatapathXDP, core.DatapathSockets, core.DatapathAuto, core.DatapathSockets, core.DatapathXDP} {
 		must(t, d.setLink(p, to))
 		want := to
-		if to == core.LinkAuto {
-			want = core.LinkXDP
+		if to == core.DatapathAuto {
+			want = core.DatapathXDP
 		}
 		was := p.counts()
 		must(t, q.send(p.local, 0, make([]byte, 100)))
@@ -219,12 +219,12 @@ func TestXDPChosen(t *testing.T) {
 			t.Errorf("a datagram was lost after the change to %v", to)
 		}
 		s := p.counts()
-		if p.Link() != want || (s.BypassReceived > was.BypassReceived) != (want == core.LinkXDP) {
-			t.Errorf("after %v: %v, %+v", to, p.Link(), s)
+		if p.Datapath() != want || (s.BypassReceived > was.BypassReceived) != (want == core.DatapathXDP) {
+			t.Errorf("after %v: %v, %+v", to, p.Datapath(), s)
 		}
 	}
-	for _, to := range []core.DatagramLink{0, -1, core.LinkAuto + 1} {
-		if err := d.setLink(p, to); !errors.Is(err, core.ErrInval) || p.Link() != core.LinkXDP {
+	for _, to := range []core.Datapath{0, -1, core.DatapathAuto + 1} {
+		if err := d.setLink(p, to); !errors.Is(err, core.ErrInval) || p.Datapath() != core.DatapathXDP {
 			t.Errorf("%d: %v", to, err)
 		}
 	}
@@ -238,11 +238,11 @@ func TestXDPChosen(t *testing.T) {
 		t.Errorf("while the interface is down: %v", err)
 	}
 	lo, box := testPort(t, d, loopback4)
-	err := d.setLink(lo, core.LinkXDP)
+	err := d.setLink(lo, core.DatapathXDP)
 	if !errors.Is(err, core.ErrOpNotSupp) || !strings.Contains(err.Error(), errXDPLoopback.Error()) ||
-		lo.Link() != core.LinkSockets {
-		t.Errorf("on lo: %v, %v", err, lo.Link())
+		lo.Datapath() != core.DatapathSockets {
+		t.Errorf("on lo: %v, %v", err, lo.Datapath())
 	}
-	must(t, d.setLink(lo, core.LinkAuto))
+	must(t, d.setLink(lo, core.DatapathAuto))
 	hears(t, lo, lo, box, 100)
 }

@@ -9,7 +9,7 @@ import (
 	"gofabric/internal/neigh"
 )
 
-// followedLink is an interface whose changes the link follows.
+// followedLink is an interface whose changes the datapath follows.
 type followedLink struct {
 	stop    func()                     // ends Table.Follow
 	pending atomic.Pointer[neigh.Link] // not applied yet
@@ -22,8 +22,8 @@ type followedAddrs struct {
 	any     bool                                    // packets from the host's own addresses are accepted
 }
 
-// follow subscribes to changes, and applies those since the link was opened.
-func (l *xdpLink) follow() error {
+// follow subscribes to changes, and applies those since the datapath was opened.
+func (l *xdpDatapath) follow() error {
 	l.lower.stop = l.table.Follow(l.iface.Index(), func(to neigh.Link) { l.linkChanged(&l.lower, to) })
 	l.upper.stop = l.table.Follow(l.index, func(to neigh.Link) { l.linkChanged(&l.upper, to) })
 	at, err := net.InterfaceByIndex(l.index)
@@ -41,7 +41,7 @@ func (l *xdpLink) follow() error {
 	return l.iface.SetMTU(below.MTU)
 }
 
-func (l *xdpLink) unfollow() {
+func (l *xdpDatapath) unfollow() {
 	for _, f := range []*followedLink{&l.lower, &l.upper} {
 		if f.stop != nil {
 			f.stop()
@@ -66,15 +66,15 @@ func acceptsLocal(name string) bool {
 }
 
 // addrsChanged stores the host's new addresses. It is called as linkChanged is.
-func (l *xdpLink) addrsChanged(own map[netip.Addr]struct{}) {
+func (l *xdpDatapath) addrsChanged(own map[netip.Addr]struct{}) {
 	if l.addrs.pending.Swap(&own) == nil {
 		go l.applyChanges()
 	}
 }
 
-// setAddrs takes over the host's addresses. If the link's own address is not among them, nothing is received. No
+// setAddrs takes over the host's addresses. If the datapath's own address is not among them, nothing is received. No
 // packet is accepted from the others (rules.SetOwn).
-func (l *xdpLink) setAddrs(own map[netip.Addr]struct{}) {
+func (l *xdpDatapath) setAddrs(own map[netip.Addr]struct{}) {
 	if !l.addrs.any {
 		l.rules.SetOwn(own)
 	}
@@ -86,7 +86,7 @@ func (l *xdpLink) setAddrs(own map[netip.Addr]struct{}) {
 }
 
 // stop leaves packets to the kernel's stack: the host does not have the address now, and may have to forward them.
-func (l *xdpLink) stop() {
+func (l *xdpDatapath) stop() {
 	if !l.stopped && l.port.Stop() != nil {
 		l.giveUp(errXDPNowhere)
 		return
@@ -95,7 +95,7 @@ func (l *xdpLink) stop() {
 }
 
 // resume ends stop.
-func (l *xdpLink) resume() {
+func (l *xdpDatapath) resume() {
 	if !l.stopped {
 		return
 	}
@@ -107,14 +107,14 @@ func (l *xdpLink) resume() {
 
 // linkChanged is called by the table's goroutine. It takes no lock, because a holder of the lock may wait for that
 // goroutine.
-func (l *xdpLink) linkChanged(f *followedLink, to neigh.Link) {
+func (l *xdpDatapath) linkChanged(f *followedLink, to neigh.Link) {
 	if f.pending.Swap(&to) == nil {
 		go l.applyChanges()
 	}
 }
 
 // applyChanges applies pending changes of interfaces, addresses and paths.
-func (l *xdpLink) applyChanges() {
+func (l *xdpDatapath) applyChanges() {
 	l.d.prog.Lock()
 	defer l.d.prog.Unlock()
 	lower, upper, addrs, paths := l.lower.pending.Swap(nil), l.upper.pending.Swap(nil), l.addrs.pending.Swap(nil), l.expected.pending.Swap(false)

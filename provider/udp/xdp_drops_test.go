@@ -70,7 +70,7 @@ func TestXDPNeglected(t *testing.T) {
 		must(t, err)
 	}
 	busy.until(t, "the surplus datagrams of the idle port are dropped", func() bool {
-		return p.Stats().Overflows >= sent-most && q.xdp.(*xdpLink).port.Empty()
+		return p.Stats().Overflows >= sent-most && q.xdp.(*xdpDatapath).port.Empty()
 	})
 	if n := p.Stats().Overflows; n != sent-most {
 		t.Errorf("%d datagrams lost, want %d", n, sent-most)
@@ -88,15 +88,15 @@ func TestXDPNeglected(t *testing.T) {
 // TestXDPNoFrames: a datagram for which there is no free frame goes through the socket.
 func TestXDPNoFrames(t *testing.T) {
 	a, b := places(t)
-	d, p, in, links := xdpPair(t, a, b)
+	d, p, in, datapaths := xdpPair(t, a, b)
 	d.until(t, "all datagrams from before", func() bool { in[1].got = nil; return true })
 	d.prog.Lock()
-	links[0].packet = nil // uses no frame
+	datapaths[0].packet = nil // uses no frame
 	f := make([]xdp.Frame, 1<<12)
-	f = f[:links[0].port.Reserve(f)]
+	f = f[:datapaths[0].port.Reserve(f)]
 	err := p[0].Send(p[1].local, [][]byte{{77}}, 0)
-	starved := links[0].noFrames
-	links[0].port.Discard(f)
+	starved := datapaths[0].noFrames
+	datapaths[0].port.Discard(f)
 	d.prog.Unlock()
 	must(t, err)
 	if len(f) == 0 || len(f) == cap(f) || starved != 1 {

@@ -14,7 +14,7 @@ import (
 	"gofabric/test/wait"
 )
 
-// xdpPort makes a port with an AF_XDP link at one end of a veth pair, and a plain one at the other.
+// xdpPort makes a port with an AF_XDP datapath at one end of a veth pair, and a plain one at the other.
 func xdpPort(t *testing.T) (p, q *port, in, back *inbox) {
 	t.Helper()
 	a, b := places(t)
@@ -36,7 +36,7 @@ func TestXDPWays(t *testing.T) {
 	hears(t, q, p, in, 8)
 	p.d.prog.Lock()
 	defer p.d.prog.Unlock()
-	l := p.xdp.(*xdpLink)
+	l := p.xdp.(*xdpDatapath)
 	var peer *xdpPeer
 	wait.Until(t, "the path to the neighbour is known", func() bool { peer = l.peer(q.local); return peer != nil })
 	right := *peer.path
@@ -76,7 +76,7 @@ func TestXDPWays(t *testing.T) {
 // stack. No headers are made for very many addresses, for groups, and without AF_XDP.
 func TestXDPExpect(t *testing.T) {
 	p, q, in, back := xdpPort(t)
-	l := p.xdp.(*xdpLink)
+	l := p.xdp.(*xdpDatapath)
 	ready := func() bool {
 		x := l.peers[q.local]
 		return x != nil && x.maxFrame > 0
@@ -98,7 +98,7 @@ func TestXDPExpect(t *testing.T) {
 	}
 	p.d.prog.Unlock()
 	hears(t, q, p, in, 8)
-	must(t, p.d.setLink(p, core.LinkSockets))
+	must(t, p.d.setLink(p, core.DatapathSockets))
 	p.d.prog.Lock()
 	p.Expect(q.local)
 	p.d.prog.Unlock()
@@ -111,7 +111,7 @@ func TestXDPDrain(t *testing.T) {
 	hears(t, q, p, in, 8)
 	p.d.prog.Lock()
 	defer p.d.prog.Unlock()
-	l := p.xdp.(*xdpLink)
+	l := p.xdp.(*xdpDatapath)
 	was := l.received
 	const count = 3 * xdpFrames // more than one receive takes
 	for range count {
@@ -119,14 +119,14 @@ func TestXDPDrain(t *testing.T) {
 	}
 	wait.Until(t, "a frame arrives", func() bool { return !l.port.Empty() })
 	in.got = nil
-	must(t, p.SetLink(core.LinkSockets))
+	must(t, p.SetDatapath(core.DatapathSockets))
 	if len(in.got) != count || l.received != was+count {
 		t.Errorf("%d of %d datagrams were delivered, %d without the stack", len(in.got), count, l.received-was)
 	}
 }
 
 // way waits until the path to a neighbour is known. Locked.
-func (l *xdpLink) way(t *testing.T, to netip.AddrPort) *xdpPeer {
+func (l *xdpDatapath) way(t *testing.T, to netip.AddrPort) *xdpPeer {
 	t.Helper()
 	var q *xdpPeer
 	wait.Until(t, "the path to the neighbour is known", func() bool { q = l.peer(to); return q != nil })
@@ -147,7 +147,7 @@ func TestXDPRetry(t *testing.T) {
 	hears(t, p, q, back, 8)
 	hears(t, q, p, in, 8)
 	p.d.prog.Lock()
-	l := p.xdp.(*xdpLink)
+	l := p.xdp.(*xdpDatapath)
 	peer := l.way(t, q.local)
 	a.IP("link", "set", "eth9", "down")
 	if n := l.port.Reserve(l.txFrames[:1]); n != 1 {
@@ -180,7 +180,7 @@ func TestXDPLateFirst(t *testing.T) {
 	hears(t, p, q, back, 8)
 	hears(t, q, p, in, 8)
 	p.d.prog.Lock()
-	l := p.xdp.(*xdpLink)
+	l := p.xdp.(*xdpDatapath)
 	l.way(t, q.local)
 	if l.packet == nil {
 		t.Error("the link has no packet socket")
@@ -204,12 +204,12 @@ func TestXDPLateFirst(t *testing.T) {
 
 // TestXDPEndFlush: frames that wait for others leave when the port returns to sockets, or closes.
 func TestXDPEndFlush(t *testing.T) {
-	for _, end := range []func(*port) error{func(p *port) error { return p.SetLink(core.LinkSockets) }, (*port).Close} {
+	for _, end := range []func(*port) error{func(p *port) error { return p.SetDatapath(core.DatapathSockets) }, (*port).Close} {
 		p, q, in, back := xdpPort(t)
 		hears(t, p, q, back, 8)
 		hears(t, q, p, in, 8)
 		p.d.prog.Lock()
-		l := p.xdp.(*xdpLink)
+		l := p.xdp.(*xdpDatapath)
 		sent := 0
 		for l.unflushed == 0 && sent < 10000 {
 			must(t, p.Send(q.local, [][]byte{{byte(sent)}}, 0))

@@ -16,10 +16,10 @@ type expectedPeers struct {
 	pending atomic.Bool // paths were found and not used yet
 }
 
-// expect implements bypassLink. Beyond some number of destinations, only the first datagram queries the path: the
+// expect implements bypassDatapath. Beyond some number of destinations, only the first datagram queries the path: the
 // kernel keeps no more than 1,024 neighbours (gc_thresh3), and an application that inserts thousands of addresses
 // rarely sends to all of them.
-func (l *xdpLink) expect(dest netip.AddrPort) {
+func (l *xdpDatapath) expect(dest netip.AddrPort) {
 	if len(l.peers) >= datagram.ExpectMost || l.ended || dest.Addr().IsMulticast() {
 		return
 	}
@@ -35,14 +35,14 @@ func (l *xdpLink) expect(dest netip.AddrPort) {
 }
 
 // buildExpected makes the headers for the expected destinations whose paths are now known.
-func (l *xdpLink) buildExpected() {
+func (l *xdpDatapath) buildExpected() {
 	a := &l.expected
 	a.peers = slices.DeleteFunc(a.peers, l.find)
 	a.some.Store(len(a.peers) > 0)
 }
 
 // pathsFound is called by the table's goroutine when it has found paths.
-func (l *xdpLink) pathsFound() {
+func (l *xdpDatapath) pathsFound() {
 	if a := &l.expected; a.some.Load() && !a.pending.Swap(true) {
 		go l.applyChanges()
 	}

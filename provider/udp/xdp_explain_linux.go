@@ -7,8 +7,8 @@ import (
 	"gofabric/internal/xdp"
 )
 
-// explainXDP describes the AF_XDP link that an endpoint with this address would have. If it would have none, it
-// returns the reason, as far as that is known without opening a link.
+// explainXDP describes the AF_XDP datapath that an endpoint with this address would have. If it would have none, it
+// returns the reason, as far as that is known without opening a datapath.
 func explainXDP(local netip.Addr, s *settings) (how string, err error) {
 	ifc, err := xdpInterface(local, interfaceOf(local))
 	if err != nil {

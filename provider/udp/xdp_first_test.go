@@ -19,14 +19,14 @@ import (
 // the time until the runtime notices that.
 func BenchmarkXDPFirst(b *testing.B) {
 	x, y := veth.Pair(b, veth.Options{Net: 98})
-	for _, to := range []core.DatagramLink{core.LinkXDP, core.LinkAuto} {
+	for _, to := range []core.Datapath{core.DatapathXDP, core.DatapathAuto} {
 		for _, frags := range []string{"1", "0"} {
 			b.Run(fmt.Sprintf("%v/frags=%s", to, frags), func(b *testing.B) { benchFirst(b, [2]*veth.Host{x, y}, to, frags) })
 		}
 	}
 }
 
-func benchFirst(b *testing.B, hosts [2]*veth.Host, to core.DatagramLink, frags string) {
+func benchFirst(b *testing.B, hosts [2]*veth.Host, to core.Datapath, frags string) {
 	var d [2]*domain
 	var p [2]*port
 	runtime.LockOSThread()
@@ -61,7 +61,7 @@ func benchFirst(b *testing.B, hosts [2]*veth.Host, to core.DatagramLink, frags s
 		}
 		all.Wait()
 		for i := range hosts {
-			if err := d[i].setLink(p[i], core.LinkSockets); err != nil {
+			if err := d[i].setLink(p[i], core.DatapathSockets); err != nil {
 				b.Fatal(err)
 			}
 		}

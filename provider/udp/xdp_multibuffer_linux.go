@@ -7,7 +7,7 @@ import (
 
 // sendMultiBuffer is sendXDP for datagrams that take several frames each, where the kernel supports such packets
 // (xdp.Interface.MultiBuffer). The headers are in the first frame. seg is the length of all datagrams but the last.
-func (l *xdpLink) sendMultiBuffer(q *xdpPeer, parts [][]byte, total, seg int) bool {
+func (l *xdpDatapath) sendMultiBuffer(q *xdpPeer, parts [][]byte, total, seg int) bool {
 	chunk := l.iface.Chunk()
 	framesOf := func(n int) int { return (q.h.Len() + n + chunk - 1) / chunk }
 	need, count := 0, 0
@@ -40,7 +40,7 @@ func (l *xdpLink) sendMultiBuffer(q *xdpPeer, parts [][]byte, total, seg int) bo
 }
 
 // fillMultiBuffer writes a packet with n bytes of payload into the frames.
-func (l *xdpLink) fillMultiBuffer(q *xdpPeer, f []xdp.Frame, from *cursor, n int) {
+func (l *xdpDatapath) fillMultiBuffer(q *xdpPeer, f []xdp.Frame, from *cursor, n int) {
 	var sum frame.Sum
 	at := q.h.Len()
 	for i, left := 0, n; i < len(f); i++ {

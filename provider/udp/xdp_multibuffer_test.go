@@ -49,7 +49,7 @@ func TestXDPJumbo(t *testing.T) {
 			if whole < mtu-48 {
 				t.Fatalf("%v takes datagrams of %d bytes", p, whole)
 			}
-			chunk := p.main.link.(*xdpLink).iface.Chunk()
+			chunk := p.main.datapath.(*xdpDatapath).iface.Chunk()
 			headers := 14 + mtu - whole
 			for _, size := range []int{chunk - headers, chunk - headers + 1, 2*chunk - headers, 2*chunk - headers + 1, whole - 1, whole} {
 				for _, seg := range []int{0, size} {

@@ -16,18 +16,18 @@ import (
 // TestXDP sends both ways between a port with AF_XDP and one with sockets, and between two with AF_XDP.
 func TestXDP(t *testing.T) {
 	a, b := places(t)
-	for _, links := range [][2]string{{linkXDP, linkSockets}, {linkSockets, linkXDP}, {linkXDP, linkXDP}} {
+	for _, datapaths := range [][2]string{{linkXDP, linkSockets}, {linkSockets, linkXDP}, {linkXDP, linkXDP}} {
 		for _, at := range [][2]string{{"10.98.0.1", "10.98.0.2"}, {"fd98::1", "fd98::2"}} {
-			t.Run(links[0]+"-"+links[1]+"/"+at[0], func(t *testing.T) {
+			t.Run(datapaths[0]+"-"+datapaths[1]+"/"+at[0], func(t *testing.T) {
 				runtime.LockOSThread() // never unlocked: the thread changes its namespace
 				var d [2]*domain
 				var p [2]*port
 				var in [2]*inbox
 				for i, h := range []*veth.Host{a, b} {
 					h.Enter()
-					d[i] = testDomain(t, "LINK", links[i])
+					d[i] = testDomain(t, "LINK", datapaths[i])
 					p[i], in[i] = testPort(t, d[i], netip.MustParseAddr(at[i]))
-					if links[i] == linkXDP && p[i].xdp == nil {
+					if datapaths[i] == linkXDP && p[i].xdp == nil {
 						t.Fatal(p[i].noXDP)
 					}
 				}
@@ -143,7 +143,7 @@ func TestXDPManyDomains(t *testing.T) {
 		}
 	}
 	hear(0)
-	many.prog.Lock() // removes the link that receives for its domain
+	many.prog.Lock() // removes the datapath that receives for its domain
 	must(t, ports[0].Close())
 	many.prog.Unlock()
 	hear(1)
@@ -173,7 +173,7 @@ func TestXDPFirstPortCloses(t *testing.T) {
 		hears(t, q, third, last, 9)
 		hears(t, q, second, in, 10)
 	}
-	must(t, d.setLink(second, core.LinkSockets))
+	must(t, d.setLink(second, core.DatapathSockets))
 	hears(t, q, second, in, 11)
 	hears(t, q, third, last, 12)
 	if s := third.counts(); s.BypassReceived < 4 {

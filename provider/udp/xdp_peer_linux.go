@@ -18,7 +18,7 @@ type xdpPeer struct {
 }
 
 // peer returns a destination that frames can be sent to now, nil if the socket must send.
-func (l *xdpLink) peer(dest netip.AddrPort) *xdpPeer {
+func (l *xdpDatapath) peer(dest netip.AddrPort) *xdpPeer {
 	q := l.last
 	if q == nil || q.addr != dest {
 		q = l.known(dest)
@@ -31,7 +31,7 @@ func (l *xdpLink) peer(dest netip.AddrPort) *xdpPeer {
 }
 
 // known returns the entry of a destination.
-func (l *xdpLink) known(dest netip.AddrPort) *xdpPeer {
+func (l *xdpDatapath) known(dest netip.AddrPort) *xdpPeer {
 	q := l.peers[dest]
 	if q == nil {
 		if len(l.peers) >= xdpPeers {
@@ -45,7 +45,7 @@ func (l *xdpLink) known(dest netip.AddrPort) *xdpPeer {
 
 // find builds the headers of a destination if its path is new or has changed, and reports whether the path is
 // known. If not, the table queries it.
-func (l *xdpLink) find(q *xdpPeer) bool {
+func (l *xdpDatapath) find(q *xdpPeer) bool {
 	p := l.view.Path(&q.dest, q.addr.Addr())
 	if p == nil {
 		return false
@@ -57,7 +57,7 @@ func (l *xdpLink) find(q *xdpPeer) bool {
 }
 
 // build makes the headers for a path.
-func (l *xdpLink) build(q *xdpPeer, p *neigh.Path) {
+func (l *xdpDatapath) build(q *xdpPeer, p *neigh.Path) {
 	q.path, q.maxFrame, q.maxPacket = p, 0, 0
 	tags := p.Tags
 	switch l.iface.Index() {

@@ -11,9 +11,9 @@ import (
 	"gofabric/internal/xdp/frame"
 )
 
-func (l *xdpLink) wait() netx.FD { return l.port.FD() }
+func (l *xdpDatapath) wait() netx.FD { return l.port.FD() }
 
-func (l *xdpLink) want(ev netx.Events) error {
+func (l *xdpDatapath) want(ev netx.Events) error {
 	events := uint32(syscall.EPOLLIN)
 	if ev&netx.Out != 0 {
 		events |= syscall.EPOLLOUT
@@ -21,17 +21,17 @@ func (l *xdpLink) want(ev netx.Events) error {
 	return l.port.WatchSocket(l.fd, events)
 }
 
-func (l *xdpLink) ready() { l.woken = true }
+func (l *xdpDatapath) ready() { l.woken = true }
 
-// direct implements link. While every pass receives, port.FD need not become readable, which would cost the sender
+// direct implements datapath. While every pass receives, port.FD need not become readable, which would cost the sender
 // time.
-func (l *xdpLink) direct(on bool) error { return l.port.Watch(!on) }
+func (l *xdpDatapath) direct(on bool) error { return l.port.Watch(!on) }
 
-func (l *xdpLink) receive(many bool) (got []netx.Datagram, last bool, err syscall.Errno) {
+func (l *xdpDatapath) receive(many bool) (got []netx.Datagram, last bool, err syscall.Errno) {
 	l.release()
 	if l.turns++; l.woken || l.socketTurns > 0 || l.turns%socketEvery == 0 {
 		l.socketTurns = max(l.socketTurns-1, 0)
-		if got, _, err = l.link.receive(many); err != syscall.EAGAIN {
+		if got, _, err = l.datapath.receive(many); err != syscall.EAGAIN {
 			l.socketTurns = socketAgain
 			return got, false, err
 		}
@@ -50,9 +50,9 @@ func (l *xdpLink) receive(many bool) (got []netx.Datagram, last bool, err syscal
 	return nil, true, syscall.EAGAIN
 }
 
-// drain implements bypassLink. Ports that are receiving now have a short time to append packets of this one to its
+// drain implements bypassDatapath. Ports that are receiving now have a short time to append packets of this one to its
 // backlog.
-func (l *xdpLink) drain() []netx.Datagram {
+func (l *xdpDatapath) drain() []netx.Datagram {
 	l.release()
 	if l.port == nil || l.port.Stop() != nil {
 		return nil
@@ -75,13 +75,13 @@ func (l *xdpLink) drain() []netx.Datagram {
 
 // giveUp leaves all datagrams to the socket from now on. The interface was removed, and its descriptor stays
 // readable, or no more frames come from it.
-func (l *xdpLink) giveUp(why error) {
+func (l *xdpDatapath) giveUp(why error) {
 	if l.ended {
 		return
 	}
 	l.ended = true
 	l.port.SetPassive(true)
-	l.d.prog.After(mono.Now(), func(mono.Time) { // later, as a receive may be using the link now
+	l.d.prog.After(mono.Now(), func(mono.Time) { // later, as a receive may be using the datapath now
 		if l.port != nil {
 			l.onEnd(why)
 		}
@@ -89,7 +89,7 @@ func (l *xdpLink) giveUp(why error) {
 }
 
 // release returns the frames of the last receive.
-func (l *xdpLink) release() {
+func (l *xdpDatapath) release() {
 	if l.held > 0 {
 		l.port.Release(l.frames[:l.held])
 		l.held = 0
@@ -97,7 +97,7 @@ func (l *xdpLink) release() {
 }
 
 // parse makes datagrams of the held frames.
-func (l *xdpLink) parse() []netx.Datagram {
+func (l *xdpDatapath) parse() []netx.Datagram {
 	n, used := 0, 0
 	for i := 0; i < l.held; {
 		first := i
@@ -129,7 +129,7 @@ func (l *xdpLink) parse() []netx.Datagram {
 }
 
 // scope returns the interface index of a link-local address, 0 for others.
-func (l *xdpLink) scope(a netip.Addr) uint32 {
+func (l *xdpDatapath) scope(a netip.Addr) uint32 {
 	if a.Is6() && a.IsLinkLocalUnicast() {
 		return uint32(l.index)
 	}
@@ -137,7 +137,7 @@ func (l *xdpLink) scope(a netip.Addr) uint32 {
 }
 
 // join joins the frames of one datagram.
-func (l *xdpLink) join(f []xdp.Frame, m *netx.Datagram, used int) (frame.Reason, int) {
+func (l *xdpDatapath) join(f []xdp.Frame, m *netx.Datagram, used int) (frame.Reason, int) {
 	if l.joined == nil {
 		l.joined = make([]byte, joinedBytes)
 	}

@@ -7,8 +7,8 @@ import (
 	"gofabric/internal/mono"
 )
 
-// sendXDP implements bypassLink. It sends one datagram of total bytes, or with seg several, or nothing.
-func (l *xdpLink) sendXDP(dest netip.AddrPort, parts [][]byte, total, seg int) bool {
+// sendXDP implements bypassDatapath. It sends one datagram of total bytes, or with seg several, or nothing.
+func (l *xdpDatapath) sendXDP(dest netip.AddrPort, parts [][]byte, total, seg int) bool {
 	count := 1
 	if seg > 0 && seg < total {
 		count = (total + seg - 1) / seg
@@ -23,10 +23,10 @@ func (l *xdpLink) sendXDP(dest netip.AddrPort, parts [][]byte, total, seg int) b
 	if now && l.sendPacket(q, parts, total) {
 		return true
 	}
-	if q != nil && seg > q.maxFrame && seg <= q.maxPacket && !l.ended && (count == 1 || l.link.segments() == 1) && l.sendMultiBuffer(q, parts, total, seg) {
+	if q != nil && seg > q.maxFrame && seg <= q.maxPacket && !l.ended && (count == 1 || l.datapath.segments() == 1) && l.sendMultiBuffer(q, parts, total, seg) {
 		return true
 	}
-	if q == nil || l.ended || seg > q.maxFrame || count > len(l.txFrames) || count > 1 && total > shortRun && l.link.segments() > 1 {
+	if q == nil || l.ended || seg > q.maxFrame || count > len(l.txFrames) || count > 1 && total > shortRun && l.datapath.segments() > 1 {
 		l.bySocket += uint64(count)
 		return false
 	}
@@ -57,7 +57,7 @@ func (l *xdpLink) sendXDP(dest netip.AddrPort, parts [][]byte, total, seg int) b
 }
 
 // sendPacket sends a single datagram at once by the packet socket, if it can.
-func (l *xdpLink) sendPacket(q *xdpPeer, parts [][]byte, total int) bool {
+func (l *xdpDatapath) sendPacket(q *xdpPeer, parts [][]byte, total int) bool {
 	from := cursor{parts: parts}
 	n := from.read(l.packet[q.h.Len():][:total])
 	l.id++
@@ -69,7 +69,7 @@ func (l *xdpLink) sendPacket(q *xdpPeer, parts [][]byte, total int) bool {
 }
 
 // submitted transmits the frames that were just submitted, now or with those that follow.
-func (l *xdpLink) submitted(frames int) {
+func (l *xdpDatapath) submitted(frames int) {
 	l.unflushed += frames
 	if l.batch.Posted(l.d.prog.Batch(), l, &frameLimits, l.unflushed, false, false) {
 		l.flush()
@@ -78,14 +78,14 @@ func (l *xdpLink) submitted(frames int) {
 }
 
 // Flush implements batch.Flusher.
-func (l *xdpLink) Flush() {
+func (l *xdpDatapath) Flush() {
 	l.batch.Flushed()
 	l.flush()
 }
 
 // flush makes the kernel send the submitted frames. Frames for which it has no room, or no interface at the moment,
 // are flushed again later. Such datagrams are late, not lost.
-func (l *xdpLink) flush() {
+func (l *xdpDatapath) flush() {
 	n := l.unflushed
 	l.unflushed = 0
 	if n == 0 || l.retryAfter > 0 || l.port.Flush() == 0 {
@@ -95,7 +95,7 @@ func (l *xdpLink) flush() {
 }
 
 // retry flushes after a time, and again until it succeeds.
-func (l *xdpLink) retry(after time.Duration) {
+func (l *xdpDatapath) retry(after time.Duration) {
 	l.retryAfter = after
 	l.d.prog.After(mono.Now().Add(after), func(mono.Time) {
 		if l.retryAfter = 0; l.port != nil && l.port.Flush() != 0 {

@@ -12,7 +12,7 @@ import (
 
 // looked counts the reads of the socket. As many reads as has says return data.
 type looked struct {
-	link
+	datapath
 	times, has int
 }
 
@@ -31,15 +31,15 @@ func TestXDPSocketTurns(t *testing.T) {
 	a.Enter()
 	d := testDomain(t, "LINK", linkXDP)
 	p, _ := testPort(t, d, netip.MustParseAddr("10.98.0.1"))
-	l, ok := p.xdp.(*xdpLink)
+	l, ok := p.xdp.(*xdpDatapath)
 	if !ok {
 		t.Fatal(p)
 	}
 	d.prog.Lock()
 	defer d.prog.Unlock()
-	in := &looked{link: l.link}
-	l.link = in
-	defer func() { l.link = in.link }()
+	in := &looked{datapath: l.datapath}
+	l.datapath = in
+	defer func() { l.datapath = in.datapath }()
 	l.receive(true) // takes the event that the poller reported before
 	l.turns, l.socketTurns, l.woken = 0, 0, false
 	for n, c := range []struct{ has, receives, want int }{

@@ -16,8 +16,8 @@ import (
 	"gofabric/test/veth"
 )
 
-// xdpPair is two ports of one domain with AF_XDP links to each other.
-func xdpPair(t *testing.T, a, b *veth.Host, variables ...string) (d *domain, p [2]*port, in [2]*inbox, links [2]*xdpLink) {
+// xdpPair is two ports of one domain with AF_XDP datapaths to each other.
+func xdpPair(t *testing.T, a, b *veth.Host, variables ...string) (d *domain, p [2]*port, in [2]*inbox, datapaths [2]*xdpDatapath) {
 	t.Helper()
 	d = testDomain(t, append([]string{"LINK", linkXDP}, variables...)...)
 	for i, h := range []*veth.Host{a, b} {
@@ -26,18 +26,18 @@ func xdpPair(t *testing.T, a, b *veth.Host, variables ...string) (d *domain, p [
 		if p[i].xdp == nil {
 			t.Fatal(p[i].noXDP)
 		}
-		links[i] = p[i].xdp.(*xdpLink)
+		datapaths[i] = p[i].xdp.(*xdpDatapath)
 	}
 	for i := range p { // until the neighbour is known
 		dest := p[1-i].local
 		d.until(t, "a datagram bypasses the system's stack", func() bool {
 			must(t, p[i].Send(dest, [][]byte{{1}}, 0))
 			d.prog.Pass()
-			return links[i].sent > 0
+			return datapaths[i].sent > 0
 		})
 	}
-	d.until(t, "no datagram waits in the links", func() bool { return links[0].unflushed == 0 && links[1].unflushed == 0 })
-	return d, p, in, links
+	d.until(t, "no datagram waits in the datapaths", func() bool { return datapaths[0].unflushed == 0 && datapaths[1].unflushed == 0 })
+	return d, p, in, datapaths
 }
 
 // TestXDPMode: over veth the kernel's stack runs the program, unless the user selects driver mode.
@@ -50,7 +50,7 @@ func TestXDPMode(t *testing.T) {
 		if p.xdp == nil {
 			t.Fatal(p.noXDP)
 		}
-		if got := p.xdp.(*xdpLink).iface.Mode(); got != want {
+		if got := p.xdp.(*xdpDatapath).iface.Mode(); got != want {
 			t.Errorf("%s is %v", mode, got)
 		}
 		d.prog.Lock()
@@ -63,10 +63,10 @@ func TestXDPMode(t *testing.T) {
 // to the peer before.
 func TestXDPNewcomer(t *testing.T) {
 	a, b := places(t)
-	d, p, _, links := xdpPair(t, a, b)
+	d, p, _, datapaths := xdpPair(t, a, b)
 	a.Enter()
 	for deadline := time.Now().Add(patience); ; { // the kernel sets up an interface's routes some time after it is up
-		sent := links[0].sent
+		sent := datapaths[0].sent
 		must(t, p[0].send(p[1].local, 0, []byte{1}))
 		q, _ := testPort(t, d, p[0].local.Addr())
 		must(t, q.send(p[1].local, 0, []byte{2}))
@@ -89,7 +89,7 @@ func TestXDPNewcomer(t *testing.T) {
 // before. The others wait for the pass, and all of them arrive in order.
 func TestXDPGather(t *testing.T) {
 	a, b := places(t)
-	d, p, in, links := xdpPair(t, a, b)
+	d, p, in, datapaths := xdpPair(t, a, b)
 	d.prog.Lock()
 	batchtest.Take(d.prog.Batch()) // delays of this test must not count as pauses of the application
 	d.prog.Unlock()
@@ -101,14 +101,14 @@ func TestXDPGather(t *testing.T) {
 		d.prog.Pass()
 		for i := range count {
 			must(t, p[0].Send(p[1].local, [][]byte{{byte(i)}}, 0))
-			if round == 0 && i == 0 && links[0].unflushed != 0 {
+			if round == 0 && i == 0 && datapaths[0].unflushed != 0 {
 				t.Error("the first datagram waits")
 			}
-			most = max(most, links[0].unflushed)
+			most = max(most, datapaths[0].unflushed)
 		}
 		d.prog.Pass()
-		if links[0].unflushed != 0 {
-			t.Errorf("%d datagrams still wait after a pass", links[0].unflushed)
+		if datapaths[0].unflushed != 0 {
+			t.Errorf("%d datagrams still wait after a pass", datapaths[0].unflushed)
 		}
 		d.prog.Unlock()
 		d.until(t, "all datagrams of the round", func() bool { return len(in[1].got) >= count })
@@ -123,11 +123,11 @@ func TestXDPGather(t *testing.T) {
 	}
 }
 
-// TestXDPKick: the link reports to the scheduler what it has transmitted within a burst, so that the time of its
+// TestXDPKick: the datapath reports to the scheduler what it has transmitted within a burst, so that the time of its
 // system calls does not count as a pause of the application (rule 7 of package batch).
 func TestXDPKick(t *testing.T) {
 	a, b := places(t)
-	d, p, _, links := xdpPair(t, a, b)
+	d, p, _, datapaths := xdpPair(t, a, b)
 	d.prog.Lock()
 	defer d.prog.Unlock()
 	clock := batchtest.Take(d.prog.Batch())
@@ -139,7 +139,7 @@ func TestXDPKick(t *testing.T) {
 			}
 			must(t, p[0].Send(p[1].local, [][]byte{{byte(i)}}, 0))
 		}
-		left := links[0].unflushed
+		left := datapaths[0].unflushed
 		if d.prog.Pass(); left == 0 || left >= frameLimits.Copied || d.prog.Batch().Away() {
 			t.Errorf("burst %d: %d datagrams wait for a pass, batch takes the application for away: %v; want a few, false", burst, left, d.prog.Batch().Away())
 		}
@@ -155,11 +155,11 @@ func (f flusher) Flush() { f() }
 // even if another flush is requested meanwhile, as by late posts.
 func TestXDPGatherWithinFlush(t *testing.T) {
 	a, b := places(t)
-	d, p, in, links := xdpPair(t, a, b)
+	d, p, in, datapaths := xdpPair(t, a, b)
 	d.until(t, "all datagrams from before", func() bool { in[1].got = nil; return true })
 	sent := 0
 	gather := func() {
-		for n := 0; links[0].unflushed == 0; n++ {
+		for n := 0; datapaths[0].unflushed == 0; n++ {
 			if n == 10000 {
 				t.Error("no datagram ever waits")
 				return
@@ -176,8 +176,8 @@ func TestXDPGatherWithinFlush(t *testing.T) {
 	})
 	new(batch.Stream).Answer(d.prog.Batch(), &above)
 	d.prog.FlushStaged()
-	if links[0].unflushed != 0 {
-		t.Errorf("%d datagrams wait after the flush", links[0].unflushed)
+	if datapaths[0].unflushed != 0 {
+		t.Errorf("%d datagrams wait after the flush", datapaths[0].unflushed)
 	}
 	d.prog.Unlock()
 	d.until(t, "all datagrams that were sent", func() bool { return len(in[1].got) == sent })
@@ -187,29 +187,29 @@ func TestXDPGatherWithinFlush(t *testing.T) {
 // datagrams that arrived before.
 func TestXDPDirect(t *testing.T) {
 	a, b := places(t)
-	d, p, in, links := xdpPair(t, a, b)
+	d, p, in, datapaths := xdpPair(t, a, b)
 	readable := func() bool {
-		n, err := unix.Poll([]unix.PollFd{{Fd: int32(links[1].wait()), Events: unix.POLLIN}}, 0)
+		n, err := unix.Poll([]unix.PollFd{{Fd: int32(datapaths[1].wait()), Events: unix.POLLIN}}, 0)
 		must(t, err)
 		return n > 0
 	}
 	d.prog.Lock()
 	defer d.prog.Unlock()
-	must(t, links[1].direct(true))
+	must(t, datapaths[1].direct(true))
 	in[1].got = nil
 	for len(in[1].got) == 0 {
 		must(t, p[0].Send(p[1].local, [][]byte{{1}}, 0))
 		d.prog.FlushStaged()
-		links[0].flush()
+		datapaths[0].flush()
 		if readable() {
 			t.Fatal("the descriptor is readable though every pass receives")
 		}
 		p[1].Poll()
 	}
-	links[1].release()
+	datapaths[1].release()
 	must(t, p[0].Send(p[1].local, [][]byte{{2}}, 0))
 	d.prog.FlushStaged()
-	must(t, links[1].direct(false))
+	must(t, datapaths[1].direct(false))
 	if !readable() {
 		t.Error("the descriptor is not readable though a datagram has arrived")
 	}
@@ -218,25 +218,25 @@ func TestXDPDirect(t *testing.T) {
 // TestXDPDirectSocket: datagrams of the socket are received as well while every pass receives.
 func TestXDPDirectSocket(t *testing.T) {
 	a, b := places(t)
-	d, p, in, links := xdpPair(t, a, b)
-	if links[0].segments() == 1 {
+	d, p, in, datapaths := xdpPair(t, a, b)
+	if datapaths[0].segments() == 1 {
 		notHere(t, "datagrams arrive in runs through AF_XDP")
 	}
 	readable := func() bool {
-		n, err := unix.Poll([]unix.PollFd{{Fd: int32(links[1].wait()), Events: unix.POLLIN}}, 0)
+		n, err := unix.Poll([]unix.PollFd{{Fd: int32(datapaths[1].wait()), Events: unix.POLLIN}}, 0)
 		must(t, err)
 		return n > 0
 	}
 	d.until(t, "all datagrams from before", func() bool { in[1].got = nil; return true })
 	d.prog.Lock()
 	defer d.prog.Unlock()
-	must(t, links[1].direct(true))
-	must(t, links[1].want(netx.In)) // the link remembers this
-	links[1].woken, links[1].socketTurns = false, 0
+	must(t, datapaths[1].direct(true))
+	must(t, datapaths[1].want(netx.In)) // the link remembers this
+	datapaths[1].woken, datapaths[1].socketTurns = false, 0
 	run := [][]byte{make([]byte, 10_000)}
 	must(t, p[0].Send(p[1].local, run, 1000))
 	socket := func() bool {
-		n, err := unix.Poll([]unix.PollFd{{Fd: int32(links[1].fd), Events: unix.POLLIN}}, int(patience.Milliseconds()))
+		n, err := unix.Poll([]unix.PollFd{{Fd: int32(datapaths[1].fd), Events: unix.POLLIN}}, int(patience.Milliseconds()))
 		must(t, err)
 		return n > 0
 	}
@@ -255,7 +255,7 @@ func TestXDPDirectSocket(t *testing.T) {
 	if !socket() {
 		t.Fatal("no datagram arrived at the socket")
 	}
-	must(t, links[1].direct(false))
+	must(t, datapaths[1].direct(false))
 	if !readable() {
 		t.Error("the descriptor is not readable though the socket has data")
 	}

@@ -52,7 +52,7 @@ type lifeKey struct {
 // flow is a lane from a life to a peer.
 type flow struct {
 	lifeKey
-	lane, to uint8
+	channel, to uint8
 }
 
 // tie is a pair of lives, one of each of two nodes.
@@ -79,12 +79,12 @@ type span struct{ from, to time.Duration } // to is 0 while it lasts
 func (s span) meets(from, to time.Duration) bool { return s.from <= to && (s.to == 0 || s.to >= from) }
 
 type audit struct {
-	tally *tally
-	lives map[lifeKey]*life
-	of    map[uint8][]*life
-	open  map[mailKey]*mail
-	got   map[flow]bits
-	last  map[struct {
+	totals *totals
+	lives  map[lifeKey]*life
+	of     map[uint8][]*life
+	open   map[mailKey]*mail
+	got    map[flow]bits
+	last   map[struct {
 		flow
 		reader uint16
 	}]uint64
@@ -95,8 +95,8 @@ type audit struct {
 	ends     map[lifeKey]noteKind       // how the reader saw the end of a life
 }
 
-func newAudit(y *tally) *audit {
-	return &audit{tally: y, lives: map[lifeKey]*life{}, of: map[uint8][]*life{}, open: map[mailKey]*mail{}, got: map[flow]bits{}, last: map[struct {
+func newAudit(y *totals) *audit {
+	return &audit{totals: y, lives: map[lifeKey]*life{}, of: map[uint8][]*life{}, open: map[mailKey]*mail{}, got: map[flow]bits{}, last: map[struct {
 		flow
 		reader uint16
 	}]uint64{}, heard: map[[2]uint8]time.Duration{}, knows: map[tie]time.Duration{}, troubles: map[uint8][]span{},
@@ -139,14 +139,14 @@ func (a *audit) take(l *life, n note) {
 	switch n.kind {
 	case notePosted:
 		a.open[mailKey{letterOf(n.word), n.to}] = &mail{posted: n.at, level: n.level}
-		a.tally.posted++
+		a.totals.posted++
 	case noteDone:
-		a.tally.levels[n.level]++
+		a.totals.levels[n.level]++
 		if m := a.open[mailKey{letterOf(n.word), n.to}]; m != nil {
 			m.completed, m.done, m.level = true, n.at, n.level
 		}
 	case noteFailed:
-		a.tally.failed++
+		a.totals.failed++
 		delete(a.open, mailKey{letterOf(n.word), n.to})
 	case noteReceived:
 		a.received(l, letterOf(n.word), n.at)
@@ -156,7 +156,7 @@ func (a *audit) take(l *life, n note) {
 		if l.fate = closed; n.kind == noteLate {
 			l.fate = late
 			if a.calm(l.closeStart-silence, n.at) {
-				a.tally.fault(hung, "%s life %d: a close gave up, from %v to %v, though no process was stopped and no path was bad", nameOf(l.owner), l.number, l.closeStart, n.at)
+				a.totals.fault(hung, "%s life %d: a close gave up, from %v to %v, though no process was stopped and no path was bad", nameOf(l.owner), l.number, l.closeStart, n.at)
 			}
 		}
 		l.ended = n.at
@@ -169,12 +169,12 @@ func (a *audit) take(l *life, n note) {
 }
 
 func (a *audit) received(l *life, m letter, at time.Duration) {
-	a.tally.messages++
-	a.tally.bytes += uint64(m.size(sizeMax))
-	f := flow{lifeKey{m.owner, m.life}, m.lane, l.owner}
+	a.totals.messages++
+	a.totals.bytes += uint64(m.size(sizeMax))
+	f := flow{lifeKey{m.owner, m.life}, m.channel, l.owner}
 	b := a.got[f]
 	if b.set(m.seq) {
-		a.tally.fault(duplicated, "%v to %s was received twice, the second time by its life %d", m, nameOf(l.owner),
+		a.totals.fault(duplicated, "%v to %s was received twice, the second time by its life %d", m, nameOf(l.owner),
 			l.number)
 	}
 	a.got[f] = b
@@ -183,7 +183,7 @@ func (a *audit) received(l *life, m letter, at time.Duration) {
 		reader uint16
 	}{f, l.number}
 	if last := a.last[key]; m.seq < last {
-		a.tally.fault(disordered, "%v to %s was received after %d", m, nameOf(l.owner), last)
+		a.totals.fault(disordered, "%v to %s was received after %d", m, nameOf(l.owner), last)
 	} else {
 		a.last[key] = m.seq
 	}
@@ -297,7 +297,7 @@ func (a *audit) judge(now time.Duration) (due int) {
 			if !m.level.arrives() && !a.knew(k, m) { // all journals that could show it have been read
 				break
 			}
-			a.tally.fault(lost, "%v to %s has completed (%v) at %v, and had not arrived by %v; its sender %v (it gave the receiver up at %v)", k.letter, nameOf(k.to), m.level, m.done, now, a.lives[lifeKey{k.owner, k.life}],
+			a.totals.fault(lost, "%v to %s has completed (%v) at %v, and had not arrived by %v; its sender %v (it gave the receiver up at %v)", k.letter, nameOf(k.to), m.level, m.done, now, a.lives[lifeKey{k.owner, k.life}],
 				a.lives[lifeKey{k.owner, k.life}].gaveUp[k.to])
 		case by == "waits":
 			continue
@@ -322,7 +322,7 @@ func (l *life) String() string {
 func (a *audit) excused(k mailKey, m *mail, now time.Duration) string {
 	sender := a.lives[lifeKey{k.owner, k.life}]
 	switch {
-	case a.got[flow{lifeKey{k.owner, k.life}, k.lane, k.to}].has(k.seq):
+	case a.got[flow{lifeKey{k.owner, k.life}, k.channel, k.to}].has(k.seq):
 		return "received"
 	case !m.completed && sender.fate == living:
 		return "waits"
@@ -363,7 +363,7 @@ func (a *audit) silent(nodes int, now time.Duration) {
 			}
 			if calm && now-since > quiet {
 				to.quietTold[uint8(j)] = true
-				a.tally.fault(hung, "node %d life %d has received nothing from node %d life %d since %v; it is %v", i,
+				a.totals.fault(hung, "node %d life %d has received nothing from node %d life %d since %v; it is %v", i,
 					to.number, j, from.number, since, now)
 			}
 		}
@@ -386,7 +386,7 @@ func (a *audit) read() {
 			continue
 		}
 		if err := l.journal.next(func(n note) { a.take(l, n) }); err != nil {
-			a.tally.fault(hung, "journal of %s life %d: %v", nameOf(l.owner), l.number, err)
+			a.totals.fault(hung, "journal of %s life %d: %v", nameOf(l.owner), l.number, err)
 		}
 	}
 }
@@ -394,7 +394,7 @@ func (a *audit) read() {
 // TestAudit checks the rule with cases of each kind.
 func TestAudit(t *testing.T) {
 	const sec = time.Second
-	at := letter{owner: 2, life: 1, lane: 1, seq: 1}
+	at := letter{owner: 2, life: 1, channel: 1, seq: 1}
 	for i, c := range []struct {
 		level          level
 		sender         fate
@@ -418,7 +418,7 @@ func TestAudit(t *testing.T) {
 		{level: levelTransmit, restarted: true, heard: true, want: "lost"},
 		{level: levelDelivery, restarted: true, want: "lost"},
 	} {
-		y := &tally{quiet: true}
+		y := &totals{quiet: true}
 		a := newAudit(y)
 		from, to := a.born(2, 1, 0), a.born(0, 1, 0)
 		from.ready, to.ready = true, true
@@ -428,12 +428,12 @@ func TestAudit(t *testing.T) {
 			to.ready = true
 		}
 		if c.met {
-			first := letter{owner: 2, life: 1, lane: 2, seq: 1}
+			first := letter{owner: 2, life: 1, channel: 2, seq: 1}
 			a.take(from, note{first.word(), notePosted, 0, c.level, sec})
 			a.take(to, note{word: first.word(), kind: noteReceived, at: 2 * sec})
 		}
 		if c.heard {
-			a.take(from, note{word: letter{owner: 0, life: 2, lane: 1, seq: 1}.word(), kind: noteReceived, at: sec})
+			a.take(from, note{word: letter{owner: 0, life: 2, channel: 1, seq: 1}.word(), kind: noteReceived, at: sec})
 		}
 		a.take(from, note{at.word(), notePosted, 0, c.level, sec})
 		a.take(from, note{at.word(), noteDone, 0, c.level, 2 * sec})

@@ -15,7 +15,7 @@ func TestShort(t *testing.T) {
 		t.Skip("skipped with -short")
 	}
 	t.Parallel()
-	y := &tally{t: t, events: map[eventKind]int{}}
+	y := &totals{t: t, events: map[eventKind]int{}}
 	run(t, way{stack: stacks[2], carrier: overMemory, brief: true}, 4, 3*time.Second, y)
 	if y.events[evKill] == 0 || y.events[evClose] == 0 {
 		t.Errorf("nothing happened: %v", y.events)
@@ -45,7 +45,7 @@ func TestStacks(t *testing.T) {
 	defer func() { t.Log(table(seedOf(t))) }()
 	for _, w := range ways {
 		t.Run(w.String(), func(t *testing.T) {
-			y := &tally{t: t, events: map[eventKind]int{}}
+			y := &totals{t: t, events: map[eventKind]int{}}
 			defer func() { addRow(w.String(), y) }()
 			run(t, w, 6, long/time.Duration(of[w.stack.name]), y)
 		})
@@ -66,12 +66,12 @@ func seedOf(t *testing.T) uint64 {
 }
 
 // run runs a fleet through a schedule.
-func run(t *testing.T, w way, nodes int, long time.Duration, y *tally) {
+func run(t *testing.T, w way, nodes int, long time.Duration, y *totals) {
 	seed := seedOf(t)
 	f := newFleet(t, w, nodes, seed, y)
 	s := f.setup
 	s.Life, s.Me = 1, uint8(nodes) // this process
-	f.box = f.launch(boxVar, s, boxOwner)
+	f.server = f.launch(serverVar, s, serverOwner)
 	for i := range nodes {
 		f.start(i, 1)
 	}
@@ -82,11 +82,11 @@ func run(t *testing.T, w way, nodes int, long time.Duration, y *tally) {
 			}
 		}
 		if !w.datagrams() {
-			begin(f.audit.troubles, boxOwner, 0)
+			begin(f.audit.troubles, serverOwner, 0)
 		}
 	}
 	if !f.until("all processes are ready", patience, func() bool {
-		for _, p := range append([]*proc{f.box}, f.nodes...) {
+		for _, p := range append([]*proc{f.server}, f.nodes...) {
 			if !p.ready {
 				return false
 			}

@@ -13,14 +13,14 @@ const sizeMax = 4 << 20
 
 // letter names a message. The name travels as tag or as remote CQ data, so that a message of one byte has one, too.
 type letter struct {
-	owner uint8  // the sender
-	life  uint16 // the sender's life
-	lane  uint8  // below 16; letters of a lane to one peer are in order
-	seq   uint64 // from 1 on, below 1 << 36
+	owner   uint8  // the sender
+	life    uint16 // the sender's life
+	channel uint8  // below 16; letters of a lane to one peer are in order
+	seq     uint64 // from 1 on, below 1 << 36
 }
 
 func (l letter) word() uint64 {
-	return uint64(l.owner)<<56 | uint64(l.life)<<40 | uint64(l.lane)<<36 | l.seq
+	return uint64(l.owner)<<56 | uint64(l.life)<<40 | uint64(l.channel)<<36 | l.seq
 }
 
 func letterOf(w uint64) letter {
@@ -28,7 +28,7 @@ func letterOf(w uint64) letter {
 }
 
 func (l letter) String() string {
-	return fmt.Sprintf("message %d.%d of %s life %d", l.lane, l.seq, nameOf(l.owner), l.life)
+	return fmt.Sprintf("message %d.%d of %s life %d", l.channel, l.seq, nameOf(l.owner), l.life)
 }
 
 // mix is splitmix64.
@@ -137,10 +137,10 @@ func scribbled(b []byte, with byte) bool {
 // nameOf returns the name of an owner for reports.
 func nameOf(owner uint8) string {
 	switch owner {
-	case boxOwner:
-		return "the box"
-	case courierOwner:
-		return "courier"
+	case serverOwner:
+		return "the server"
+	case clientOwner:
+		return "client"
 	case nativeOwner:
 		return "native peer"
 	}
@@ -149,14 +149,14 @@ func nameOf(owner uint8) string {
 
 // Owners that are not nodes.
 const (
-	boxOwner     = 100
-	courierOwner = 101
-	nativeOwner  = 102
+	serverOwner = 100
+	clientOwner = 101
+	nativeOwner = 102
 )
 
 // TestContent checks that any changed byte of a message is noticed, and that no message has the content of another.
 func TestContent(t *testing.T) {
-	l := letter{owner: 3, life: 2, lane: 1, seq: 77}
+	l := letter{owner: 3, life: 2, channel: 1, seq: 77}
 	if got := letterOf(l.word()); got != l {
 		t.Fatalf("%v, want %v", got, l)
 	}

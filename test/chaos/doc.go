@@ -1,9 +1,9 @@
 // Package chaos tests that no message is lost. Processes exchange all kinds of operations while they are killed,
 // stopped, closed and disconnected, and the test accounts for every message.
 //
-// A fleet is six nodes, a box, and couriers. The nodes send each other messages of 1 byte to 4 MiB, untagged and
+// A fleet is six nodes, a server, and clients. The nodes send each other messages of 1 byte to 4 MiB, untagged and
 // tagged, at every completion level. They write into each other's memory, read it back, and add to each other's sums.
-// The box receives through the root package what short-lived couriers send. Each process writes a journal of what it
+// The server receives through the root package what short-lived clients send. Each process writes a journal of what it
 // posts, what completes, and what it receives. Journals outlive processes, and the audit reads them.
 // docs/completion.md says which messages must arrive. The content of a message follows from its name, which travels as
 // tag or as remote CQ data. Every buffer is overwritten as soon as it is handed back: with its completion, when an

@@ -44,10 +44,10 @@ func (f *fleet) happen(e event) {
 			return
 		}
 		p.Tell(fmt.Sprintf("%v %d", e.kind, e.long/time.Millisecond))
-	case evCourier:
+	case evClient:
 		f.send(e)
 	}
-	f.tally.events[e.kind]++
+	f.totals.events[e.kind]++
 }
 
 // leave makes a node exit or close everything. Then it begins its next life, in a new process or in the same.
@@ -76,7 +76,7 @@ func (f *fleet) leave(e event, p *proc) {
 			}
 			f.later(e.long, again)
 		case f.now()-began > patience:
-			f.tally.fault(hung, "%s life %d does not %s", nameOf(p.owner), p.life, order)
+			f.totals.fault(hung, "%s life %d does not %s", nameOf(p.owner), p.life, order)
 			f.kill(p)
 			f.later(e.long, func() { f.start(e.node, p.life+1) })
 		default:
@@ -120,18 +120,18 @@ func (f *fleet) stop(p *proc, long time.Duration) {
 // cut takes the link down for a while. The nodes of one host are then without peers in the other.
 func (f *fleet) cut(long time.Duration) {
 	bad := long > silence/3 // TCP doubles its time-out with each retransmission
-	owners := []uint8{boxOwner, courierOwner, nativeOwner}
+	owners := []uint8{serverOwner, clientOwner, nativeOwner}
 	for i := range f.nodes {
 		owners = append(owners, uint8(i))
 	}
-	f.ground.link(false)
+	f.site.link(false)
 	for _, o := range owners {
 		if bad {
 			begin(f.audit.troubles, o, f.now())
 		}
 	}
 	f.later(long, func() {
-		f.ground.link(true)
+		f.site.link(true)
 		for _, o := range owners {
 			if bad {
 				f.later(silence, func() { end(f.audit.troubles, o, f.now()) })
@@ -146,7 +146,7 @@ func (f *fleet) halfOpen(e event) {
 	rng := rand.New(rand.NewPCG(e.draw, 0))
 	to := f.setup.Nodes[e.node]
 	if rng.IntN(4) == 0 {
-		to = f.setup.Box
+		to = f.setup.Server
 	}
 	network := "tcp"
 	if f.way.datagrams() {
@@ -154,7 +154,7 @@ func (f *fleet) halfOpen(e event) {
 	}
 	hello := []byte{4, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 24} // begins like a connection request of tcp
 	var conns []net.Conn
-	_ = f.ground.inside(f.hostOf(uint8(e.node)), func() error {
+	_ = f.site.inside(f.hostOf(uint8(e.node)), func() error {
 		for range 8 {
 			c, err := net.DialTimeout(network, to, time.Second)
 			if err != nil {
@@ -187,7 +187,7 @@ func (f *fleet) halfOpen(e event) {
 	})
 }
 
-// send starts a courier.
+// send starts a client.
 func (f *fleet) send(e event) {
 	orders := []string{"close", "busy", "exit", "kill"}
 	if f.way.msg {
@@ -196,7 +196,7 @@ func (f *fleet) send(e event) {
 	f.bags++
 	s := f.setup
 	s.Me, s.Life, s.Order, s.Seed = uint8(e.node), f.bags, orders[e.draw>>16%uint64(len(orders))], e.draw
-	p := f.launch(courierVar, s, courierOwner)
+	p := f.launch(clientVar, s, clientOwner)
 	p.mortal = true
 	if s.Order == "kill" {
 		f.later(100*time.Millisecond+time.Duration(e.draw>>32%uint64(1500*time.Millisecond)), func() { f.kill(p) })
@@ -204,7 +204,7 @@ func (f *fleet) send(e event) {
 	}
 	f.watch = append(f.watch, deed{f.now() + 4*bound, func() {
 		if p.Running() {
-			f.tally.fault(hung, "courier %d (%s) does not end", p.life, s.Order)
+			f.totals.fault(hung, "client %d (%s) does not end", p.life, s.Order)
 			f.kill(p)
 		}
 	}})

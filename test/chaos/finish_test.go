@@ -25,24 +25,24 @@ func (f *fleet) finish() {
 		}
 	}
 	f.sums()
-	for end := time.Now().Add(grace + 5*time.Second); !*first || f.tally.bad() == 0; f.turn() {
+	for end := time.Now().Add(grace + 5*time.Second); !*first || f.totals.bad() == 0; f.turn() {
 		f.audit.read()
 		if f.audit.judge(f.now()-time.Second/2) == 0 || time.Now().After(end) {
 			break
 		}
 	}
-	for _, p := range append([]*proc{f.box}, f.nodes...) {
+	for _, p := range append([]*proc{f.server}, f.nodes...) {
 		p.Tell("quit")
 		p.mortal = true
 	}
 	f.until("all processes end", patience+closeBound, func() bool { return len(f.all) == 0 })
 	f.audit.read()
 	f.goodbyes()
-	if f.tally.failed == 0 {
+	if f.totals.failed == 0 {
 		f.t.Error("no node has received an error for an operation toward a dead peer")
 	}
-	f.t.Logf("%d messages, %d of %d operations failed; by level %v", f.tally.messages,
-		f.tally.failed, f.tally.posted, f.tally.levels)
+	f.t.Logf("%d messages, %d of %d operations failed; by level %v", f.totals.messages,
+		f.totals.failed, f.totals.posted, f.totals.levels)
 }
 
 // sums compares the sums at each node with what was added.
@@ -55,26 +55,26 @@ func (f *fleet) sums() {
 				continue
 			}
 			if got < p.Next || got > p.Next+p.Unsure {
-				f.tally.fault(altered,
+				f.totals.fault(altered,
 					"the sum of node %d at node %d is %#x; want %#x, or up to %d more ", i, j, got, p.Next, p.Unsure)
 			}
 		}
 	}
 }
 
-// goodbyes checks how the box saw the ends of couriers.
+// goodbyes checks how the server saw the ends of clients.
 func (f *fleet) goodbyes() {
 	for k, seen := range f.audit.ends {
 		l := f.audit.lives[k]
 		if l == nil {
 			continue
 		}
-		bad := met(f.audit.troubles[boxOwner], l.up, f.now())
+		bad := met(f.audit.troubles[serverOwner], l.up, f.now())
 		switch {
 		case l.fate == closed && seen != noteGoodbye && !bad:
-			f.tally.fault(altered, "courier %d has closed in good order, but the box saw a crash", k.life)
+			f.totals.fault(altered, "client %d has closed in good order, but the server saw a crash", k.life)
 		case l.fate == killed && !l.closing && seen == noteGoodbye:
-			f.tally.fault(altered, "courier %d was killed, but the box saw an orderly end", k.life)
+			f.totals.fault(altered, "client %d was killed, but the server saw an orderly end", k.life)
 		}
 	}
 }

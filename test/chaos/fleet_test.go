@@ -12,7 +12,7 @@ import (
 	"gofabric/test/program"
 )
 
-// A fleet is the processes of a run: nodes, the box, and couriers.
+// A fleet is the processes of a run: nodes, the server, and clients.
 
 // patience is how long a node may take to answer a command, or to start.
 const patience = bound + 15*time.Second
@@ -21,15 +21,15 @@ type fleet struct {
 	t      *testing.T
 	way    way
 	seed   uint64
-	ground *ground
-	tally  *tally
+	site   *site
+	totals *totals
 	audit  *audit
 	epoch  time.Time
 	setup  setup
 	nodes  []*proc // the current life of each node
-	box    *proc
+	server *proc
 	all    []*proc // those that have not ended
-	bags   uint16  // number of couriers so far
+	bags   uint16  // number of clients so far
 	due    []deed
 	watch  []deed // deeds that the fleet does not wait for at the end
 	status map[uint8]*report
@@ -52,24 +52,24 @@ type deed struct {
 	do func()
 }
 
-func newFleet(t *testing.T, w way, nodes int, seed uint64, y *tally) *fleet {
-	f := &fleet{t: t, way: w, seed: seed, tally: y, audit: newAudit(y), nodes: make([]*proc, nodes),
+func newFleet(t *testing.T, w way, nodes int, seed uint64, y *totals) *fleet {
+	f := &fleet{t: t, way: w, seed: seed, totals: y, audit: newAudit(y), nodes: make([]*proc, nodes),
 		epoch: time.Now(), status: map[uint8]*report{}}
 	if w.hosts {
-		f.ground = twoHosts(t)
+		f.site = twoHosts(t)
 	} else {
-		f.ground = oneHost()
+		f.site = oneHost()
 	}
 	hosts := make([]int, nodes+1)
 	for i := range hosts {
 		hosts[i] = f.hostOf(uint8(i))
 	}
-	ports := f.ground.ports(t, hosts)
+	ports := f.site.ports(t, hosts)
 	dir := *kept
 	if dir == "" {
 		dir = t.TempDir()
 	}
-	f.setup = setup{Prov: w.prov(), Msg: w.msg, Nodes: ports[:nodes], Box: ports[nodes], Dir: dir,
+	f.setup = setup{Prov: w.prov(), Msg: w.msg, Nodes: ports[:nodes], Server: ports[nodes], Dir: dir,
 		Epoch: f.epoch.UnixMicro(), Seed: seed, Most: sizeMax, Bound: w.bound()}
 	return f
 }
@@ -77,7 +77,7 @@ func newFleet(t *testing.T, w way, nodes int, seed uint64, y *tally) *fleet {
 func (f *fleet) now() time.Duration { return time.Since(f.epoch) }
 
 // hostOf returns the number of the host of a process.
-func (f *fleet) hostOf(owner uint8) int { return int(owner) % len(f.ground.addrs) }
+func (f *fleet) hostOf(owner uint8) int { return int(owner) % len(f.site.addrs) }
 
 // launch starts a process.
 func (f *fleet) launch(role string, s setup, owner uint8) *proc {
@@ -87,7 +87,7 @@ func (f *fleet) launch(role string, s setup, owner uint8) *proc {
 		f.t.Fatal(err)
 	}
 	ms := strconv.Itoa(int(silence / time.Millisecond))
-	cmd := f.ground.command(f.hostOf(s.Me), os.Args[0])
+	cmd := f.site.command(f.hostOf(s.Me), os.Args[0])
 	cmd.Env = append(append(os.Environ(), role+"="+string(text), "GOMAXPROCS=2", "GOTRACEBACK=all",
 		"FI_TCP_PEER_TIMEOUT="+ms, "FI_TCP_CONNECT_TIMEOUT="+ms,
 		"FI_OFI_RXM_CONNECT_TIMEOUT="+ms, "FI_OFI_RXD_PEER_TIMEOUT="+ms, "FI_OFI_RXD_HANDSHAKE_TIMEOUT="+ms,
@@ -157,7 +157,7 @@ func (f *fleet) listen(p *proc) bool {
 		}
 		if err != nil {
 			if !p.mortal && !p.over {
-				f.tally.fault(hung, "%s life %d: %v", nameOf(p.owner), p.life, err)
+				f.totals.fault(hung, "%s life %d: %v", nameOf(p.owner), p.life, err)
 			}
 			f.gone(p)
 			return false
@@ -168,7 +168,7 @@ func (f *fleet) listen(p *proc) bool {
 			name, text, _ := strings.Cut(rest, " ")
 			for c, n := range countNames {
 				if n == name {
-					f.tally.fault(count(c), "%s", text)
+					f.totals.fault(count(c), "%s", text)
 				}
 			}
 		case "READY":
@@ -197,7 +197,7 @@ func (f *fleet) until(what string, limit time.Duration, is func() bool) bool {
 	f.t.Helper()
 	for end := time.Now().Add(limit); !is(); f.turn() {
 		if time.Now().After(end) {
-			f.tally.fault(hung, "%s: not within %v", what, limit)
+			f.totals.fault(hung, "%s: not within %v", what, limit)
 			return false
 		}
 	}

@@ -27,14 +27,14 @@ type mutation struct {
 var mutations = []mutation{
 	// A buffer is handed back while its seal is still valid.
 	{"seal", "internal/xnet/engine/seal.go", "\t\tt.seals.Break(i)\n", "",
-		"tcp/rdm@memory", "close,stop,courier"},
+		"tcp/rdm@memory", "close,stop,client"},
 	// A close does not wait.
 	{"drain", "internal/endpoint/linger.go", "if d.Drained(true) {", "if d.Drained(true) || !d.Drained(true) {",
-		"udp;ofi_rxd@fault", "close,stop,courier"},
+		"udp;ofi_rxd@fault", "close,stop,client"},
 	// A message is acknowledged before it has arrived.
 	{"ack", "internal/xnet/engine/arrivals.go", "\tl.op, l.n, l.hasAck = op, int(op.niov), op.ack\n",
 		"\tl.op, l.n, l.hasAck = op, int(op.niov), false\n\tif op.ack {\n\t\tc.acknowledge()\n\t}\n",
-		"udp;ofi_rxd@sockets", "kill,close,courier"},
+		"udp;ofi_rxd@sockets", "kill,close,client"},
 }
 
 // mutationRounds is how often a run with a mutation may find nothing.

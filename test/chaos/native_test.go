@@ -16,8 +16,8 @@ import (
 // nativeMost is the length of the longest message to and from native peers, in bytes.
 const nativeMost = 1 << 20
 
-// TestNative has native libfabric at one end. Couriers of ours send messages to a native box and end in all ways.
-// Native couriers, some of which are killed, send to our box.
+// TestNative has native libfabric at one end. Couriers of ours send messages to a native server and end in all ways.
+// Native clients, some of which are killed, send to our server.
 func TestNative(t *testing.T) {
 	if testing.Short() {
 		t.Skip("skipped with -short")
@@ -45,21 +45,21 @@ func TestNative(t *testing.T) {
 			prov = "net"
 		}
 		w := way{stack: s, carrier: carrier{name: "native"}}
-		for name, run := range map[string]func(*fleet, string, string, time.Duration){"box": (*fleet).toNative,
-			"couriers": (*fleet).fromNative} {
+		for name, run := range map[string]func(*fleet, string, string, time.Duration){"server": (*fleet).toNative,
+			"clients": (*fleet).fromNative} {
 			t.Run(s.name+"/"+name, func(t *testing.T) {
-				y := &tally{t: t, events: map[eventKind]int{}}
+				y := &totals{t: t, events: map[eventKind]int{}}
 				defer func() { addRow(s.name+" native "+name, y) }()
 				f := newFleet(t, w, 1, seedOf(t), y)
 				f.setup.Most = nativeMost
 				// When a connection ends, in good order or not, native drops what it has not received
 				// (docs/completion.md). Over datagrams it stops answering for seconds after a peer has died. Its peers
 				// give it up, and what has not arrived is lost. What it has acknowledged must arrive.
-				if name == "box" || s.datagrams() {
-					begin(f.audit.troubles, boxOwner, 0)
+				if name == "server" || s.datagrams() {
+					begin(f.audit.troubles, serverOwner, 0)
 				}
 				run(f, bin, prov, long)
-				f.settleNative(name == "box")
+				f.settleNative(name == "server")
 			})
 		}
 	}
@@ -67,71 +67,71 @@ func TestNative(t *testing.T) {
 
 // native returns a command that runs the native program.
 func (f *fleet) native(bin, role, prov, port string, owner uint8, life uint16, more ...string) *exec.Cmd {
-	args := []string{role, prov, f.ground.addrs[0], port, journalName(f.setup.Dir, owner, life),
+	args := []string{role, prov, f.site.addrs[0], port, journalName(f.setup.Dir, owner, life),
 		fmt.Sprint(f.setup.Epoch), fmt.Sprint(f.setup.Most)}
 	return exec.Command(bin, append(args, more...)...)
 }
 
-// toNative sends messages of our couriers to a native box.
+// toNative sends messages of our clients to a native server.
 func (f *fleet) toNative(bin, prov string, long time.Duration) {
-	_, port, _ := net.SplitHostPort(f.setup.Box)
-	f.box = f.follow(f.native(bin, "box", prov, port, boxOwner, 1), boxOwner, 1)
-	f.until("the native box is ready", patience, func() bool { return f.box.ready })
+	_, port, _ := net.SplitHostPort(f.setup.Server)
+	f.server = f.follow(f.native(bin, "server", prov, port, serverOwner, 1), serverOwner, 1)
+	f.until("the native server is ready", patience, func() bool { return f.server.ready })
 	rng := rand.New(rand.NewPCG(f.seed, 1))
 	for end := f.now() + long; f.now() < end && !f.t.Failed(); f.turn() {
 		if rng.IntN(20) == 0 {
-			f.happen(event{kind: evCourier, draw: rng.Uint64()})
+			f.happen(event{kind: evClient, draw: rng.Uint64()})
 		}
 	}
 }
 
-// fromNative sends messages of native couriers to our box.
+// fromNative sends messages of native clients to our server.
 func (f *fleet) fromNative(bin, prov string, long time.Duration) {
 	s := f.setup
 	s.Life = 1
-	f.box = f.launch(boxVar, s, boxOwner)
-	f.until("the box is ready", patience, func() bool { return f.box.ready })
-	_, port, _ := net.SplitHostPort(f.setup.Box)
+	f.server = f.launch(serverVar, s, serverOwner)
+	f.until("the server is ready", patience, func() bool { return f.server.ready })
+	_, port, _ := net.SplitHostPort(f.setup.Server)
 	rng := rand.New(rand.NewPCG(f.seed, 2))
 	for end := f.now() + long; f.now() < end && !f.t.Failed(); f.turn() {
 		if rng.IntN(20) != 0 {
 			continue
 		}
 		f.bags++
-		f.tally.events[evCourier]++
-		p := f.follow(f.native(bin, "courier", prov, "0", nativeOwner, f.bags, fmt.Sprint(f.bags), port,
+		f.totals.events[evClient]++
+		p := f.follow(f.native(bin, "client", prov, "0", nativeOwner, f.bags, fmt.Sprint(f.bags), port,
 			fmt.Sprint(1+rng.IntN(60))), nativeOwner, f.bags)
 		p.mortal = true
 		if rng.IntN(2) == 0 {
 			f.later(time.Duration(rng.Int64N(int64(time.Second))), func() {
-				f.tally.events[evKill]++
+				f.totals.events[evKill]++
 				f.kill(p)
 			})
 		}
 	}
 }
 
-// settleNative waits for messages that must still arrive, and ends the box, which may be native.
+// settleNative waits for messages that must still arrive, and ends the server, which may be native.
 func (f *fleet) settleNative(native bool) {
-	f.until("couriers end", 4*bound, func() bool { return len(f.all) <= 1 && len(f.due) == 0 })
+	f.until("clients end", 4*bound, func() bool { return len(f.all) <= 1 && len(f.due) == 0 })
 	for end := time.Now().Add(grace + 5*time.Second); ; f.turn() {
 		f.audit.read()
 		if f.audit.judge(f.now()-time.Second/2) == 0 || time.Now().After(end) {
 			break
 		}
 	}
-	switch f.box.mortal = true; {
-	case !f.box.Running():
-		f.tally.fault(hung, "the box has ended before it was told to")
+	switch f.server.mortal = true; {
+	case !f.server.Running():
+		f.totals.fault(hung, "the server has ended before it was told to")
 	case f.way.datagrams() && native: // it may not return from a call while it waits for dead peers
-		f.kill(f.box)
+		f.kill(f.server)
 	default:
-		f.box.Tell("quit")
+		f.server.Tell("quit")
 	}
-	f.until("the box ends", patience+closeBound, func() bool { return len(f.all) == 0 })
+	f.until("the server ends", patience+closeBound, func() bool { return len(f.all) == 0 })
 	f.audit.read()
-	if f.tally.messages == 0 {
-		f.t.Error("the box has received nothing")
+	if f.totals.messages == 0 {
+		f.t.Error("the server has received nothing")
 	}
-	f.t.Logf("%d messages of %d, %d failed", f.tally.messages, f.tally.posted, f.tally.failed)
+	f.t.Logf("%d messages of %d, %d failed", f.totals.messages, f.totals.posted, f.totals.failed)
 }

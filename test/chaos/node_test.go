@@ -42,18 +42,18 @@ const (
 
 // setup is the configuration of a process, which it gets in its environment.
 type setup struct {
-	Prov  string
-	Msg   bool
-	Me    uint8
-	Life  uint16
-	Nodes []string // address and port of each node
-	Box   string
-	Dir   string // the folder of journals
-	Epoch int64  // start of the fleet, microseconds
-	Seed  uint64
-	Most  int           // length of the longest message
-	Bound time.Duration // time limit of an operation
-	Order string
+	Prov   string
+	Msg    bool
+	Me     uint8
+	Life   uint16
+	Nodes  []string // address and port of each node
+	Server string
+	Dir    string // the folder of journals
+	Epoch  int64  // start of the fleet, microseconds
+	Seed   uint64
+	Most   int           // length of the longest message
+	Bound  time.Duration // time limit of an operation
+	Order  string
 }
 
 func (s *setup) epoch() time.Time { return time.UnixMicro(s.Epoch) }
@@ -453,7 +453,7 @@ func (n *node) lastWords() {
 		}
 		long := n.rng.IntN(3) == 0
 		for i := range p.msgs {
-			for long && i == 0 && (letter{owner: n.Me, life: n.Life, lane: 0, seq: p.seq[0] + 1}).size(n.Most) < 2<<20 {
+			for long && i == 0 && (letter{owner: n.Me, life: n.Life, channel: 0, seq: p.seq[0] + 1}).size(n.Most) < 2<<20 {
 				p.seq[0]++
 			}
 			for range 3 {
@@ -526,8 +526,8 @@ func (n *node) dropped(c *conn) {
 		}
 		delete(n.ops, ctx)
 		n.gone[ctx] = true
-		if o.lane != nil {
-			o.lane.open--
+		if o.channel != nil {
+			o.channel.open--
 			n.journalFailed(o)
 		}
 	}

@@ -33,7 +33,7 @@ type op struct {
 	kind    opKind
 	to      *peer
 	via     *conn // with connected endpoints
-	lane    *lane
+	channel *channel
 	letter  letter
 	level   level
 	buf     []byte
@@ -43,27 +43,27 @@ type op struct {
 	told    bool
 }
 
-// lane is a kind of operation to a peer.
-type lane struct {
+// channel is a kind of operation to a peer.
+type channel struct {
 	open int // pending operations
 	next time.Time
 }
 
 // Lanes of messages.
 const (
-	laneTagged = iota
-	laneTagged2
-	laneMsg
-	msgLanes
+	channelTagged = iota
+	channelTagged2
+	channelMsg
+	msgChannels
 )
 
 // peer is another node, or this one.
 type peer struct {
 	peerReport
 	index     int
-	msgs      [msgLanes]lane
-	rma, adds lane
-	seq       [msgLanes]uint64
+	msgs      [msgChannels]channel
+	rma, adds channel
+	seq       [msgChannels]uint64
 	wseq      uint64 // number of writes
 	out       *conn  // with connected endpoints; nil: there is none
 	redial    time.Time
@@ -150,7 +150,7 @@ func (n *node) begin(o *op, call func(ep *core.Endpoint, to core.FIAddr, ctx cor
 	err := call(ep, to, n.last)
 	if err == nil && o.level != levelInject {
 		n.ops[n.last] = o
-		o.lane.open++
+		o.channel.open++
 		return true
 	}
 	if err == nil { // after an inject the buffer belongs to the application again
@@ -160,7 +160,7 @@ func (n *node) begin(o *op, call func(ep *core.Endpoint, to core.FIAddr, ctx cor
 	}
 	n.bin.give(o.buf, scribbleTx)
 	n.journalFailed(o)
-	o.lane.next = n.seen.Add(n.pause(sorryMax))
+	o.channel.next = n.seen.Add(n.pause(sorryMax))
 	if !errors.Is(err, core.ErrAgain) {
 		o.to.failed(o.kind.String() + ": " + err.Error())
 	}
@@ -182,11 +182,11 @@ func (l level) flags() core.OpFlags {
 // send sends the next message of a lane.
 func (n *node) send(p *peer, i int) {
 	p.seq[i]++
-	l := letter{owner: n.Me, life: n.Life, lane: uint8(i), seq: p.seq[i]}
+	l := letter{owner: n.Me, life: n.Life, channel: uint8(i), seq: p.seq[i]}
 	size := l.size(n.Most)
-	o := &op{kind: opTSend, to: p, lane: &p.msgs[i], letter: l,
+	o := &op{kind: opTSend, to: p, channel: &p.msgs[i], letter: l,
 		level: level(n.rng.IntN(int(levelCommit))), buf: n.bin.take(size)}
-	if i == laneMsg {
+	if i == channelMsg {
 		o.kind = opSend
 	}
 	if o.level == levelInject && size > n.inject {
@@ -222,8 +222,8 @@ func (n *node) send(p *peer, i int) {
 // write writes into the peer's slot for this node.
 func (n *node) write(p *peer) {
 	p.wseq++
-	l := letter{owner: n.Me, life: n.Life, lane: 15, seq: p.wseq}
-	o := &op{kind: opWrite, to: p, lane: &p.rma, letter: l,
+	l := letter{owner: n.Me, life: n.Life, channel: 15, seq: p.wseq}
+	o := &op{kind: opWrite, to: p, channel: &p.rma, letter: l,
 		level: levelNone + level(n.rng.IntN(4)), buf: n.bin.take(l.size(n.Most))}
 	if n.commit && n.rng.IntN(8) == 0 {
 		o.level = levelCommit
@@ -238,7 +238,7 @@ func (n *node) write(p *peer) {
 
 // readback reads back what w has written.
 func (n *node) readback(w *op) {
-	o := &op{kind: opRead, to: w.to, lane: w.lane, letter: w.letter, level: levelNone,
+	o := &op{kind: opRead, to: w.to, channel: w.channel, letter: w.letter, level: levelNone,
 		buf: n.bin.take(len(w.buf)), result: nil}
 	n.begin(o, func(ep *core.Endpoint, to core.FIAddr, ctx core.OpContext) error {
 		return ep.Read(o.buf, 0, to, uint64(n.slotAt(int(n.Me), n.Life)), key, ctx)
@@ -247,7 +247,7 @@ func (n *node) readback(w *op) {
 
 // add adds one to the sum of this life of this node.
 func (n *node) add(p *peer) {
-	o := &op{kind: opAdd, to: p, lane: &p.adds, level: levelNone, buf: n.bin.take(8), result: n.bin.take(8)}
+	o := &op{kind: opAdd, to: p, channel: &p.adds, level: levelNone, buf: n.bin.take(8), result: n.bin.take(8)}
 	if n.rng.IntN(2) == 0 {
 		o.level = levelDelivery
 	}
@@ -355,9 +355,9 @@ func (n *node) end(e *core.CQEntry, src core.FIAddr, bad *core.CQErrEntry) {
 		return
 	}
 	p := o.to
-	o.lane.open--
+	o.channel.open--
 	if bad != nil {
-		o.lane.next = n.seen.Add(n.pause(sorryMax))
+		o.channel.next = n.seen.Add(n.pause(sorryMax))
 		p.failed(o.kind.String() + ": " + bad.Err.Error() + ": " + bad.Detail)
 		if bad.Err == core.ErrTimedOut {
 			n.journal.note(noteGaveUp, letter{owner: n.Me, life: n.Life}.word(), uint8(p.index), 0)
@@ -382,7 +382,7 @@ func (n *node) end(e *core.CQEntry, src core.FIAddr, bad *core.CQErrEntry) {
 		n.bin.give(o.result, scribbleRx)
 	}
 	if o.kind == opRead || o.kind == opAdd {
-		o.lane.next = n.seen.Add(n.pause(pauseMax))
+		o.channel.next = n.seen.Add(n.pause(pauseMax))
 	}
 	if o.kind == opWrite && bad == nil {
 		n.readback(o)
@@ -421,7 +421,7 @@ func (n *node) check(o *op, e *core.CQEntry, src core.FIAddr) {
 		return
 	case named && e.Data != word:
 		n.fail(altered, "received %v with data %#x", l, e.Data)
-	case o.kind == opTRecv && named != (l.seq%2 != 0) && l.owner < boxOwner:
+	case o.kind == opTRecv && named != (l.seq%2 != 0) && l.owner < serverOwner:
 		n.fail(altered, "received %v, with data: %v", l, named)
 	case !n.Msg && src != core.FIAddr(l.owner):
 		n.fail(altered, "received %v from address %d", l, src)

@@ -23,18 +23,18 @@ const (
 	evHalfOpen // connections that send nothing, or half of something
 	evExhaust  // no file descriptors are left
 	evMemory   // a limit on memory
-	evCourier  // a process that sends to the box through the root package, and ends as its order says
+	evClient   // a process that sends to the server through the root package, and ends as its order says
 	eventKinds
 )
 
 func (k eventKind) String() string {
 	return [...]string{"kill", "exit", "close", "shutdown", "stop", "link", "half-open",
-		"exhaust", "memory", "courier"}[k]
+		"exhaust", "memory", "client"}[k]
 }
 
 func (k eventKind) plural() string {
 	return [...]string{"kills", "exits", "closes", "shutdowns", "stops", "links", "half-open",
-		"exhausts", "memories", "couriers"}[k]
+		"exhausts", "memories", "clients"}[k]
 }
 
 // event is something that happens to a node.

@@ -84,9 +84,9 @@ func (w way) prov() string {
 // weights returns how often each kind of event happens, relative to the others.
 func (w way) weights() [eventKinds]int {
 	n := [eventKinds]int{evKill: 26, evExit: 6, evClose: 16, evStop: 12, evHalfOpen: 6,
-		evExhaust: 4, evMemory: 3, evCourier: 24}
+		evExhaust: 4, evMemory: 3, evClient: 24}
 	if w.brief {
-		n = [eventKinds]int{evKill: 3, evClose: 3, evStop: 1, evCourier: 3}
+		n = [eventKinds]int{evKill: 3, evClose: 3, evStop: 1, evClient: 3}
 	}
 	if w.msg {
 		n[evShutdown] = 12
@@ -107,7 +107,7 @@ var (
 	kept = flag.String("journals", "",
 		"an empty folder for the journals of a run of one stack over one carrier; they are kept")
 	first = flag.Bool("first", false, "end a run with the first fault")
-	only  = flag.String("only", "", "kinds of events in the schedule: a comma-separated list, such as kill,courier")
+	only  = flag.String("only", "", "kinds of events in the schedule: a comma-separated list, such as kill,client")
 )
 
 // chosen returns the ways to test: all, or those of GOFABRIC_CHAOS_STACK, such as "tcp/msg", "tcp/rdm@veth", or

@@ -79,7 +79,7 @@ func NoAllocation(t *testing.T, st Stack) {
 		f.messages(offersLevel(t, st, core.OpMatchComplete), offersLevel(t, st, core.OpCommitComplete))
 		f.memory(offersLevel(t, st, core.OpCommitComplete))
 	})
-	t.Run("stranger", func(t *testing.T) {
+	t.Run("unknown", func(t *testing.T) {
 		f := &frugal{Pair: Open(t, st, WithCaps(all|core.CapSource|core.CapSourceErr), WithoutPeer())}
 		f.messages(false, false)
 	})

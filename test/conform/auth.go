@@ -58,7 +58,7 @@ func testAuth(t *testing.T, st Stack) {
 	if st.EPType == core.EPTypeRDM {
 		t.Run("vector", func(t *testing.T) { authVector(t, st) })
 		t.Run("directed", func(t *testing.T) { authDirected(t, st) })
-		t.Run("stranger", func(t *testing.T) { authStranger(t, st) })
+		t.Run("unknown", func(t *testing.T) { authUnknownSource(t, st) })
 		t.Run("vector calls", func(t *testing.T) { authVectorCalls(t, st) })
 	}
 }

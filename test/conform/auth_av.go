@@ -123,9 +123,9 @@ func authDirected(t *testing.T, st Stack) {
 		plain.B.Rx().RecvMsg(msg(plain.B.Peer, in, 907), core.OpAuthKey), core.ErrBadFlags)
 }
 
-// authStranger checks that errors about peers outside of the vector name the key of those peers (fi_cq(3),
+// authUnknownSource checks that errors about peers outside of the vector name the key of those peers (fi_cq(3),
 // FI_SOURCE_ERR).
-func authStranger(t *testing.T, st Stack) {
+func authUnknownSource(t *testing.T, st Stack) {
 	const caps = core.CapSource | core.CapSourceErr
 	if !st.need(t, caps) {
 		return

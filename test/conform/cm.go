@@ -19,7 +19,7 @@ func testCM(t *testing.T, st Stack) {
 	t.Run("reject", func(t *testing.T) { cmReject(t, st) })
 	t.Run("taken-address", func(t *testing.T) { cmTaken(t, st) })
 	t.Run("shutdown", func(t *testing.T) { cmShutdown(t, st) })
-	t.Run("nobody", func(t *testing.T) { cmNobody(t, st) })
+	t.Run("nobody", func(t *testing.T) { cmNoListener(t, st) })
 	t.Run("names", func(t *testing.T) { cmNames(t, st) })
 	t.Run("states", func(t *testing.T) { cmStates(t, st) })
 	t.Run("abandoned", func(t *testing.T) { cmAbandoned(t, st) })

@@ -60,8 +60,8 @@ func cmTaken(t *testing.T, st Stack) {
 	p.A.WantEventErr()
 }
 
-// cmNobody connects to a port without a listener, and to a listener with another protocol.
-func cmNobody(t *testing.T, st Stack) {
+// cmNoListener connects to a port without a listener, and to a listener with another protocol.
+func cmNoListener(t *testing.T, st Stack) {
 	p := listener(t, st)
 	l, err := net.Listen("tcp", net.JoinHostPort(st.node(), "0"))
 	if err != nil {

@@ -14,8 +14,8 @@ import (
 func testReceives(t *testing.T, st Stack) {
 	t.Run("directed", func(t *testing.T) { directedKinds(t, st) })
 	t.Run("multi", func(t *testing.T) { taggedMulti(t, st) })
-	t.Run("strangers", func(t *testing.T) { strangers(t, st) })
-	t.Run("scalstrangers", func(t *testing.T) { scalStrangers(t, st) })
+	t.Run("unknown", func(t *testing.T) { unknownSources(t, st) })
+	t.Run("scalunknown", func(t *testing.T) { scalUnknownSources(t, st) })
 }
 
 // directedKinds checks for which receives the source counts, and for which it must be exact, for each way to request
@@ -135,9 +135,9 @@ func taggedMulti(t *testing.T, st Stack) {
 	}
 }
 
-// strangers checks that a message from a sender outside of the vector is received, and reported with the sender's
+// unknownSources checks that a message from a sender outside of the vector is received, and reported with the sender's
 // address until the sender is inserted.
-func strangers(t *testing.T, st Stack) {
+func unknownSources(t *testing.T, st Stack) {
 	if st.EPType == core.EPTypeMsg || !st.need(t, core.CapTagged|core.CapSource|core.CapSourceErr) {
 		return
 	}
@@ -189,8 +189,8 @@ func strangers(t *testing.T, st Stack) {
 	b.ok("Close MR", mr.Close())
 }
 
-// scalStrangers is strangers for the contexts of a scalable endpoint.
-func scalStrangers(t *testing.T, st Stack) {
+// scalUnknownSources is unknownSources for the contexts of a scalable endpoint.
+func scalUnknownSources(t *testing.T, st Stack) {
 	const caps = scalCaps | core.CapRMAEvent | core.CapSource | core.CapSourceErr
 	if st.EPType == core.EPTypeMsg || st.Foreign || !st.need(t, caps) {
 		return
@@ -223,7 +223,7 @@ func scalStrangers(t *testing.T, st Stack) {
 			b.ok("Recv", b.rx[i].Recv(buf, 0, core.AddrUnspec, 7))
 			a.post("Send", func() error { return a.tx[i].Send(Pattern(n, 3), 0, a.at(i), 1) })
 			var ee core.CQErrEntry
-			if err := wait(b.rxCQ[i], "stranger"); !errors.Is(err, core.ErrAvail) {
+			if err := wait(b.rxCQ[i], "unknown source"); !errors.Is(err, core.ErrAvail) {
 				t.Fatalf("context %d: %v, %+v; want an error entry", i, err, e)
 			}
 			b.ok("ReadErr", b.rxCQ[i].ReadErr(&ee))

@@ -13,10 +13,10 @@ import (
 )
 
 const (
-	defaultPairs = 30
-	blockRounds  = 2  // measurements of each test in a block; together they take a second
-	strangers    = 50 // a block may lose one part in strangers of a processor's time to other programs
-	tries        = 30 // attempts to measure a block without other programs
+	defaultPairs  = 30
+	blockRounds   = 2  // measurements of each test in a block; together they take a second
+	otherPrograms = 50 // a block may lose one part in otherPrograms of a processor's time to other programs
+	tries         = 30 // attempts to measure a block without other programs
 )
 
 // TestCost compares the times of messages with and without the daemon. It fails if they are certainly longer by more
@@ -119,7 +119,7 @@ func (r *run) block(t *testing.T, on bool) map[string]float64 {
 		began, theirs, own := busy(), usageOf(all...), r.ownUsage()
 		values := r.b.block(t, blockRounds)
 		theirs, own = usageOf(all...).sub(theirs), r.ownUsage().sub(own)
-		if strange := busy() - began - theirs.cpu - own.cpu; strange > theirs.time/strangers && again < tries {
+		if strange := busy() - began - theirs.cpu - own.cpu; strange > theirs.time/otherPrograms && again < tries {
 			t.Logf("    other programs took %v of %v: measuring again", strange.Round(time.Millisecond),
 				theirs.time.Round(time.Millisecond))
 			continue

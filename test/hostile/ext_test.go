@@ -243,8 +243,8 @@ func TestContexts(t *testing.T) {
 	}
 }
 
-// TestLies sends one forgery on each connection. The endpoint must close the connection.
-func TestLies(t *testing.T) {
+// TestForgeries sends one forgery on each connection. The endpoint must close the connection.
+func TestForgeries(t *testing.T) {
 	ext := func(b []byte) []byte {
 		h := wire.Header{Op: wire.OpExt}
 		h.SetPayload(uint64(len(b)))

@@ -29,7 +29,7 @@ func TestListeningPortsRate(t *testing.T) {
 	}
 	for _, st := range portStacks(t) {
 		t.Run(st.Name, func(t *testing.T) {
-			for _, s := range sieges(st) {
+			for _, s := range attackKinds(st) {
 				t.Run(s.name, func(t *testing.T) { compare(t, st, s, pairs) })
 			}
 		})
@@ -37,8 +37,8 @@ func TestListeningPortsRate(t *testing.T) {
 }
 
 // compare alternates measurements with the two targets of an attack.
-func compare(t *testing.T, st conform.Stack, s siege, pairs int) {
-	b := besiege(t, st)
+func compare(t *testing.T, st conform.Stack, s attackKind, pairs int) {
+	b := openAttackedPair(t, st)
 	calm := b.rate(block)
 	var ratios, rates []float64
 	measure := func(decoy bool) float64 {

@@ -42,8 +42,8 @@ func portStacks(t *testing.T) []conform.Stack {
 	}
 }
 
-// siege is one attack.
-type siege struct {
+// attackKind is one attack.
+type attackKind struct {
 	name     string
 	how      string // the command for the attackers' process
 	most     int    // attackers with GOFABRIC_MANY, otherwise a tenth of them
@@ -53,7 +53,7 @@ type siege struct {
 	kind     string
 }
 
-var tcpSieges = []siege{
+var tcpAttacks = []attackKind{
 	{name: "10,000 half-open", how: "half", most: 10_000},
 	{name: "10,000 slow requests, a byte a second", how: "slow", most: 10_000, kind: "request"},
 	{name: "10,000 slow headers, a byte a second", how: "slow", most: 10_000, greets: true, kind: "header"},
@@ -61,16 +61,16 @@ var tcpSieges = []siege{
 	{name: "empty messages without end", how: "frames", most: 4, greets: true, kind: "empty"},
 	{name: "1 MiB messages without end", how: "frames", most: 4, greets: true, kind: "large"},
 	{name: "2^60 bytes that are never sent", how: "frames", most: 4, greets: true, kind: "promise"},
-	{name: "forbidden writes without end", how: "frames", most: 4, greets: true, features: judged, kind: "writes"},
-	{name: "forbidden reads without end", how: "frames", most: 4, greets: true, features: judged, kind: "reads"},
-	{name: "forbidden atomics without end", how: "frames", most: 4, greets: true, features: judged, kind: "atomics"},
+	{name: "forbidden writes without end", how: "frames", most: 4, greets: true, features: withVerdicts, kind: "writes"},
+	{name: "forbidden reads without end", how: "frames", most: 4, greets: true, features: withVerdicts, kind: "reads"},
+	{name: "forbidden atomics without end", how: "frames", most: 4, greets: true, features: withVerdicts, kind: "atomics"},
 	{name: "operations of all kinds", how: "frames", most: 4, greets: true,
 		features: wire.FeatureExtended | wire.FeatureDirect, kind: "all"},
 }
 
 const dgramRate = 20_000
 
-var udpSieges = []siege{
+var udpAttacks = []attackKind{
 	{name: "random datagrams", how: "dgrams", most: 2, rate: dgramRate, kind: "noise"},
 	{name: "requests from forged addresses", how: "dgrams", most: 2, rate: dgramRate, kind: "requests"},
 	{name: "native requests from forged addresses", how: "dgrams", most: 2, rate: dgramRate, kind: "native"},
@@ -80,12 +80,12 @@ var udpSieges = []siege{
 	{name: "2^60 byte operations of no connection", how: "dgrams", most: 2, rate: dgramRate, kind: "endless"},
 }
 
-// sieges are the attacks on a stack.
-func sieges(st conform.Stack) []siege {
+// attackKinds are the attacks on a stack.
+func attackKinds(st conform.Stack) []attackKind {
 	if strings.HasPrefix(st.Provider, "udp") {
-		return udpSieges
+		return udpAttacks
 	}
-	return tcpSieges
+	return tcpAttacks
 }
 
 // greeting returns the first bytes that attackers of a stack send.
@@ -103,12 +103,12 @@ func greeting(st conform.Stack, features uint32) []byte {
 	return wire.AppendCMFeatures(nil, wire.CMConnReq, features, data)
 }
 
-// besieged is an honest pair, with attackers and a decoy.
-type besieged struct {
+// attackedPair is an honest pair, with attackers and a decoy.
+type attackedPair struct {
 	*conform.Pair
 	attackers, decoy child
 	decoyAt          string
-	guests           []*core.Endpoint // opened for attackers' requests
+	peers            []*core.Endpoint // opened for attackers' requests
 	buf              [2][64]byte
 	es               []core.CQEntry
 }
@@ -120,9 +120,9 @@ func portsChild(t *testing.T, test, role string) child {
 	return child{program.Talk(t, cmd)}
 }
 
-// besiege opens the pair, the attackers and the decoy.
-func besiege(t *testing.T, st conform.Stack) *besieged {
-	b := &besieged{attackers: portsChild(t, "TestPortsAttacker", "attack"),
+// openAttackedPair opens the pair, the attackers and the decoy.
+func openAttackedPair(t *testing.T, st conform.Stack) *attackedPair {
+	b := &attackedPair{attackers: portsChild(t, "TestPortsAttacker", "attack"),
 		decoy: portsChild(t, "TestPortsDecoy", "decoy")}
 	b.decoyAt = strings.TrimPrefix(b.decoy.Expect("ADDR "), "ADDR ")
 	b.Pair = conform.Open(t, st, conform.WithCaps(core.CapTagged|core.CapRMA))
@@ -131,7 +131,7 @@ func besiege(t *testing.T, st conform.Stack) *besieged {
 }
 
 // begin starts an attack on endpoint B of the pair, or on the decoy.
-func (b *besieged) begin(s siege, decoy bool) {
+func (b *attackedPair) begin(s attackKind, decoy bool) {
 	at, n := b.B.Addr.IP.String(), s.most
 	if decoy {
 		at = b.decoyAt
@@ -152,7 +152,7 @@ func (b *besieged) begin(s siege, decoy bool) {
 }
 
 // attend serves honest peers until the attackers' process answers.
-func (b *besieged) attend(words string) string {
+func (b *attackedPair) attend(words string) string {
 	b.T.Helper()
 	end := time.Now().Add(90 * time.Second)
 	for time.Now().Before(end) {
@@ -166,21 +166,21 @@ func (b *besieged) attend(words string) string {
 }
 
 // end ends an attack.
-func (b *besieged) end() string {
+func (b *attackedPair) end() string {
 	b.attackers.Tell("stop")
 	line := b.attend("OK")
-	for _, ep := range b.guests {
+	for _, ep := range b.peers {
 		if err := ep.Close(); err != nil {
 			b.T.Errorf("Close: %v", err)
 		}
 	}
-	b.guests = nil
+	b.peers = nil
 	b.Forget()
 	return line
 }
 
 // admit accepts connection requests as a server does: it opens an endpoint for each.
-func (b *besieged) admit() {
+func (b *attackedPair) admit() {
 	if b.B.EQ == nil {
 		return
 	}
@@ -207,24 +207,24 @@ func (b *besieged) admit() {
 			b.T.Fatalf("Enable: %v", err)
 		}
 		_ = ep.Accept(nil) // the peer may have given up
-		b.guests = append(b.guests, ep)
+		b.peers = append(b.peers, ep)
 	}
 }
 
 // serve has the honest pair exchange n messages in both directions.
-func (b *besieged) serve(n int) {
+func (b *attackedPair) serve(n int) {
 	b.T.Helper()
 	for i := range n {
-		b.carry(b.A, b.B, 0)
-		b.carry(b.B, b.A, 1)
+		b.transfer(b.A, b.B, 0)
+		b.transfer(b.B, b.A, 1)
 		if i%16 == 0 {
 			b.admit()
 		}
 	}
 }
 
-// carry sends one message and waits for it, up to the deadline of the conformance tests.
-func (b *besieged) carry(from, to *conform.Side, i int) {
+// transfer sends one message and waits for it, up to the deadline of the conformance tests.
+func (b *attackedPair) transfer(from, to *conform.Side, i int) {
 	b.T.Helper()
 	const tag, ctx = 0xC0FFEE, 71
 	post := func(what string, f func() error) {
@@ -255,7 +255,7 @@ func (b *besieged) carry(from, to *conform.Side, i int) {
 }
 
 // look reads a queue, and reports whether the message has arrived.
-func (b *besieged) look(s *conform.Side) (got bool) {
+func (b *attackedPair) look(s *conform.Side) (got bool) {
 	if b.es == nil {
 		b.es = make([]core.CQEntry, 16)
 	}
@@ -276,7 +276,7 @@ func (b *besieged) look(s *conform.Side) (got bool) {
 
 // rate returns how many round trips the pair makes in a second of this process' processor time. (Other processes take
 // their share of the wall clock.)
-func (b *besieged) rate(d time.Duration) float64 {
+func (b *attackedPair) rate(d time.Duration) float64 {
 	began, used := time.Now(), processorTime()
 	n := 0
 	for time.Since(began) < d {
@@ -300,7 +300,7 @@ func descriptors() int {
 }
 
 // newcomer connects another honest peer, and returns how long that took.
-func (b *besieged) newcomer(t *testing.T) time.Duration {
+func (b *attackedPair) newcomer(t *testing.T) time.Duration {
 	t.Helper()
 	began := time.Now()
 	fresh(t, b.Pair)
@@ -318,7 +318,7 @@ const (
 )
 
 // bounds returns how many descriptors and how much heap the attack may take.
-func (s siege) bounds() (descriptors int, bytes int64) {
+func (s attackKind) bounds() (descriptors int, bytes int64) {
 	n := s.most
 	switch {
 	case s.how == "dgrams":
@@ -346,17 +346,17 @@ func liveHeap() int64 {
 func TestListeningPorts(t *testing.T) {
 	for _, st := range portStacks(t) {
 		t.Run(st.Name, func(t *testing.T) {
-			for _, s := range sieges(st) {
-				t.Run(s.name, func(t *testing.T) { endure(t, st, s) })
+			for _, s := range attackKinds(st) {
+				t.Run(s.name, func(t *testing.T) { testAttack(t, st, s) })
 			}
 		})
 	}
 }
 
-// endure runs one attack and checks its effects.
-func endure(t *testing.T, st conform.Stack, s siege) {
+// testAttack runs one attack and checks its effects.
+func testAttack(t *testing.T, st conform.Stack, s attackKind) {
 	conform.NoLeaks(t)
-	b := besiege(t, st)
+	b := openAttackedPair(t, st)
 	before, fds, routines := liveHeap(), descriptors(), runtime.NumGoroutine()
 	b.begin(s, false)
 	b.rate(300 * time.Millisecond)

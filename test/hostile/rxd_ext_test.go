@@ -21,7 +21,7 @@ type (
 )
 
 // tell sends a valid tagged message in the stream and waits until it is received.
-func (r *raider) tell(tag uint64) {
+func (r *attacker) tell(tag uint64) {
 	r.t.Helper()
 	buf := make([]byte, 100)
 	const ctx = 4
@@ -38,22 +38,22 @@ func (r *raider) tell(tag uint64) {
 // badX are datagrams that no gofabric peer would send.
 var badX = []struct {
 	name string
-	do   func(r *raider)
+	do   func(r *attacker)
 }{
-	{"acknowledgement of what was not sent", func(r *raider) {
+	{"acknowledgement of what was not sent", func(r *attacker) {
 		for _, a := range []uint64{1 << 20, 1 << 40, 1 << 63, math.MaxUint64} {
 			r.x(xheader{Ack: a, Offset: r.off}, nil)
 			r.x(xheader{Type: rxdwire.XAck, Ack: a, Offset: r.off, Window: math.MaxUint32}, nil)
 		}
 	}},
-	{"SACK blocks of what was not sent", func(r *raider) {
+	{"SACK blocks of what was not sent", func(r *attacker) {
 		h := xheader{Type: rxdwire.XAck, Offset: r.off, NSACK: rxdwire.MaxSACK}
 		for i := range h.SACK {
 			h.SACK[i] = span{Start: uint64(i) << 58, End: math.MaxUint64 - uint64(i)}
 		}
 		r.x(h, nil)
 	}},
-	{"SACK blocks that are empty, inverted, too many", func(r *raider) {
+	{"SACK blocks that are empty, inverted, too many", func(r *attacker) {
 		r.x(xheader{Type: rxdwire.XAck, NSACK: 2,
 			SACK: [rxdwire.MaxSACK]span{{Start: 5, End: 5}, {Start: 9, End: 3}}}, nil)
 		for _, n := range []byte{0, 17, 255} {
@@ -65,35 +65,35 @@ var badX = []struct {
 			r.send(b)
 		}
 	}},
-	{"offsets at the end of the number range", func(r *raider) {
+	{"offsets at the end of the number range", func(r *attacker) {
 		for _, o := range []uint64{math.MaxUint64, math.MaxUint64 - 100, 1 << 63, r.off + 1<<20, r.off + 1<<20 - 1} {
 			r.x(xheader{Offset: o, Window: 1}, r.noise(1000))
 		}
 	}},
-	{"unknown types", func(r *raider) {
+	{"unknown types", func(r *attacker) {
 		for _, typ := range []rxdwire.XType{5, 6, 127, 255} {
 			r.x(xheader{Type: typ, Offset: r.off}, r.noise(10))
 		}
 	}},
-	{"windows that open and close", func(r *raider) {
+	{"windows that open and close", func(r *attacker) {
 		for i := range uint32(100) {
 			r.x(xheader{Type: rxdwire.XAck, Offset: r.off, Window: i % 3 * math.MaxUint32 / 2, Time: i << 25}, nil)
 		}
 	}},
-	{"impossible timestamps", func(r *raider) {
+	{"impossible timestamps", func(r *attacker) {
 		for i := range uint32(200) {
 			r.x(xheader{Type: rxdwire.XProbe, Offset: r.off, Time: r.rng.Uint32(),
 				Echo: r.rng.Uint32(), AckDelay: uint16(i * 331)}, nil)
 		}
 	}},
-	{"flags of all kinds", func(r *raider) {
+	{"flags of all kinds", func(r *attacker) {
 		for f := range 1 << 16 {
 			if f&int(rxdwire.FlagXSACK|rxdwire.FlagXFin) == 0 && f%97 == 0 {
 				r.x(xheader{Type: rxdwire.XAck, Flags: rxdwire.XFlags(f), Offset: r.off}, nil)
 			}
 		}
 	}},
-	{"single bytes with holes between them", func(r *raider) {
+	{"single bytes with holes between them", func(r *attacker) {
 		for i := range uint64(4000) {
 			r.x(xheader{Offset: r.off + 7 + i*241}, []byte{1})
 			if i%100 == 0 {
@@ -101,7 +101,7 @@ var badX = []struct {
 			}
 		}
 	}},
-	{"random blocks, overlapping and with holes", func(r *raider) {
+	{"random blocks, overlapping and with holes", func(r *attacker) {
 		for i := range 2000 {
 			r.x(xheader{Offset: r.off + 1 + r.rng.Uint64N(1<<20)}, r.noise(1+r.rng.IntN(1400)))
 			if i%100 == 0 {
@@ -110,10 +110,10 @@ var badX = []struct {
 		}
 	}},
 	{"an end before the start of the stream",
-		func(r *raider) { r.x(xheader{Flags: rxdwire.FlagXFin, Offset: 3}, nil) }},
-	{"an end far away", func(r *raider) { r.x(xheader{Flags: rxdwire.FlagXFin, Offset: math.MaxUint64}, nil) }},
-	{"reset", func(r *raider) { r.x(xheader{Type: rxdwire.XReset}, nil) }},
-	{"another handshake", func(r *raider) {
+		func(r *attacker) { r.x(xheader{Flags: rxdwire.FlagXFin, Offset: 3}, nil) }},
+	{"an end far away", func(r *attacker) { r.x(xheader{Flags: rxdwire.FlagXFin, Offset: math.MaxUint64}, nil) }},
+	{"reset", func(r *attacker) { r.x(xheader{Type: rxdwire.XReset}, nil) }},
+	{"another handshake", func(r *attacker) {
 		x := r.ext()
 		x.ConnID++
 		r.rts(x)
@@ -122,7 +122,7 @@ var badX = []struct {
 		x.Epoch++
 		r.rts(x)
 	}},
-	{"handshakes with empty fields", func(r *raider) {
+	{"handshakes with empty fields", func(r *attacker) {
 		for i := range 4 {
 			x := r.ext()
 			switch i {
@@ -171,11 +171,11 @@ func badStreams() map[string][]byte {
 }
 
 func TestRXDExtension(t *testing.T) {
-	c := openCastle(t)
+	c := openVictim(t)
 	before := heap()
 	for _, k := range badX {
 		for _, busy := range []bool{false, true} { // the endpoint under attack sends to the hostile peer, too
-			r := c.newRaider(20).asGofabric()
+			r := c.newAttacker(20).asGofabric()
 			r.tell(1 << 21)
 			const ctx = 6
 			had := c.done[ctx] + len(c.lost)
@@ -203,9 +203,9 @@ func TestRXDExtension(t *testing.T) {
 }
 
 func TestRXDStream(t *testing.T) {
-	c := openCastle(t)
+	c := openVictim(t)
 	for name, b := range badStreams() {
-		r := c.newRaider(21).asGofabric()
+		r := c.newAttacker(21).asGofabric()
 		r.tell(1 << 21)
 		r.stream(b)
 		if c.serve(); t.Failed() {
@@ -224,20 +224,20 @@ func TestRXDStream(t *testing.T) {
 	c.serve()
 }
 
-// TestRXDHoarders has many peers leave holes in all of their windows. The memory for all of them is bounded, and
+// TestRXDBudgetOfPeers has many peers leave holes in all of their windows. The memory for all of them is bounded, and
 // honest peers have room.
-func TestRXDHoarders(t *testing.T) {
-	c := openCastle(t)
+func TestRXDBudgetOfPeers(t *testing.T) {
+	c := openVictim(t)
 	before := heap()
-	const hoarders = 40
-	for i := range hoarders {
-		r := c.newRaider(uint64(30 + i)).asGofabric()
+	const fullPeers = 40
+	for i := range fullPeers {
+		r := c.newAttacker(uint64(30 + i)).asGofabric()
 		for off := uint64(1); off < 1<<20; off += 16 << 10 {
 			r.x(xheader{Offset: off}, []byte{1})
 		}
 		c.serve()
 	}
-	if after := heap(); after > before+hoarders*(1<<20+64<<10) {
+	if after := heap(); after > before+fullPeers*(1<<20+64<<10) {
 		t.Errorf("heap grew from %d to %d KiB", before>>10, after>>10)
 	}
 }

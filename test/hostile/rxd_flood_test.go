@@ -15,7 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"gofabric/test/conform"
-	"gofabric/util/rxd/engine"
+	"gofabric/util/rxd/session"
 	"gofabric/util/rxd/wire"
 
 	xengine "gofabric/internal/xnet/engine"
@@ -27,7 +27,7 @@ type lab struct {
 	t     *testing.T
 	rng   *rand.Rand
 	now   int64
-	nodes map[netip.AddrPort]*guest
+	nodes map[netip.AddrPort]*floodNode
 	fly   []flying
 	spare []flying
 }
@@ -37,51 +37,53 @@ type flying struct {
 	b        []byte
 }
 
-// guest is an endpoint of the lab. It has all that the engine needs.
-type guest struct {
+// floodNode is an endpoint of the lab. It has all that the engine needs.
+type floodNode struct {
 	l        *lab
 	at       netip.AddrPort
-	e        *engine.Engine
+	e        *session.Engine
 	pool     xengine.Pool
 	rx       *xengine.RxContext
-	out      engine.Out
+	out      session.Out
 	received int
 	failed   int
 }
 
-func (l *lab) add(at string, extensions bool) *guest {
-	g := &guest{l: l, at: netip.MustParseAddrPort(at)}
+func (l *lab) add(at string, extensions bool) *floodNode {
+	g := &floodNode{l: l, at: netip.MustParseAddrPort(at)}
 	g.rx = xengine.NewRxContext(&g.pool, g)
 	conn := &xengine.Config{Frugal: true, StageMax: 1024, StageLimit: 1 << 20, TxDepth: 1024,
 		RendezvousOver: 1 << 62, InternalMax: 1024}
-	g.e = engine.New(&engine.Config{Epoch: l.rng.Uint64(), Secret: [2]uint64{l.rng.Uint64(), l.rng.Uint64()},
+	g.e = session.New(&session.Config{Epoch: l.rng.Uint64(), Secret: [2]uint64{l.rng.Uint64(), l.rng.Uint64()},
 		Rand: l.rng.Uint64, Conn: conn, Extensions: extensions},
 		&g.pool, g.rx, g, g)
-	g.out.Head = make([]byte, 0, engine.HeadMax)
+	g.out.Head = make([]byte, 0, session.HeadMax)
 	l.nodes[g.at] = g
 	return g
 }
 
-func (g *guest) Sink(*engine.Peer) xengine.Sink              { return g }
-func (g *guest) PeerUp(*engine.Peer)                         {}
-func (g *guest) PeerFailed(*engine.Peer, error)              { g.failed++ }
-func (g *guest) Local(netip.AddrPort) netip.AddrPort         { return g.at }
-func (g *guest) MaxDatagram(netip.AddrPort) int              { return 8972 }
-func (g *guest) Reverse(netip.AddrPort) uint64               { return xengine.AnySource }
-func (g *guest) Completed(*xengine.Completion)               {}
-func (g *guest) Sent(*xengine.Send)                          {}
-func (g *guest) Received(*xengine.RxOp)                      { g.received++ }
-func (g *guest) Requested(*xengine.Conn, []byte)             {}
-func (g *guest) Connected(*xengine.Conn, []byte)             {}
-func (g *guest) Failed(c *xengine.Conn, err error, _ []byte) { g.e.Failed(c.User.(*engine.Peer), err) }
-func (g *guest) Replied(c *xengine.Conn)                     { g.e.Posted(c.User.(*engine.Peer)) }
-func (g *guest) Resumed(c *xengine.Conn)                     { g.e.Resumed(c.User.(*engine.Peer)) }
-func (g *guest) Verify(_, _, _ uint64, _ bool) ([]byte, xengine.Region, xengine.Refusal) {
+func (g *floodNode) Sink(*session.Peer) xengine.Sink     { return g }
+func (g *floodNode) PeerUp(*session.Peer)                {}
+func (g *floodNode) PeerFailed(*session.Peer, error)     { g.failed++ }
+func (g *floodNode) Local(netip.AddrPort) netip.AddrPort { return g.at }
+func (g *floodNode) MaxDatagram(netip.AddrPort) int      { return 8972 }
+func (g *floodNode) Reverse(netip.AddrPort) uint64       { return xengine.AnySource }
+func (g *floodNode) Completed(*xengine.Completion)       {}
+func (g *floodNode) Sent(*xengine.Send)                  {}
+func (g *floodNode) Received(*xengine.RxOp)              { g.received++ }
+func (g *floodNode) Requested(*xengine.Conn, []byte)     {}
+func (g *floodNode) Connected(*xengine.Conn, []byte)     {}
+func (g *floodNode) Failed(c *xengine.Conn, err error, _ []byte) {
+	g.e.Failed(c.User.(*session.Peer), err)
+}
+func (g *floodNode) Replied(c *xengine.Conn) { g.e.Posted(c.User.(*session.Peer)) }
+func (g *floodNode) Resumed(c *xengine.Conn) { g.e.Resumed(c.User.(*session.Peer)) }
+func (g *floodNode) Verify(_, _, _ uint64, _ bool) ([]byte, xengine.Region, xengine.Refusal) {
 	return nil, nil, xwire.RefusedKey
 }
 
 // flush delivers what the guest transmits. Datagrams to unknown addresses are lost.
-func (g *guest) flush() {
+func (g *floodNode) flush() {
 	for g.e.Poll(g.l.now, &g.out) {
 		if g.l.nodes[g.out.To] != nil {
 			b := bytes.Join(append([][]byte{g.out.Head}, g.out.Parts...), nil)
@@ -114,7 +116,7 @@ func (l *lab) run(times int, done func() bool) bool {
 }
 
 // message sends a message from g to another guest and waits until it arrives.
-func (g *guest) message(to *guest) {
+func (g *floodNode) message(to *floodNode) {
 	g.l.t.Helper()
 	op := to.rx.NewOp()
 	op.SetBuf(make([]byte, 3000))
@@ -132,7 +134,7 @@ func (g *guest) message(to *guest) {
 
 // flood returns the next request of a flood: from a random address, and at times from the address of a guest that is
 // served.
-func (l *lab) flood(i int, ext bool, buf []byte, served ...*guest) (netip.AddrPort, []byte) {
+func (l *lab) flood(i int, ext bool, buf []byte, served ...*floodNode) (netip.AddrPort, []byte) {
 	from := netip.AddrPortFrom(netip.AddrFrom4([4]byte{10, byte(i >> 16), byte(i >> 8), byte(i)}),
 		uint16(1+l.rng.IntN(65535)))
 	if i%1000 == 999 {
@@ -150,10 +152,10 @@ func (l *lab) flood(i int, ext bool, buf []byte, served ...*guest) (netip.AddrPo
 
 // TestRXDMillion floods an engine with requests from a million addresses, with and without the extension.
 func TestRXDMillion(t *testing.T) {
-	l := &lab{t: t, rng: rand.New(rand.NewPCG(1, 2)), now: 1e9, nodes: map[netip.AddrPort]*guest{}}
+	l := &lab{t: t, rng: rand.New(rand.NewPCG(1, 2)), now: 1e9, nodes: map[netip.AddrPort]*floodNode{}}
 	c, a, n := l.add("192.0.2.1:1", true), l.add("192.0.2.2:2", true), l.add("192.0.2.3:3", false)
 	serve := func() {
-		for _, g := range []*guest{a, n} {
+		for _, g := range []*floodNode{a, n} {
 			g.message(c)
 			c.message(g)
 		}
@@ -211,7 +213,7 @@ func forge(t *testing.T, conn *net.UDPConn, b []byte, from netip.Addr, to netip.
 
 // TestRXDRequests floods a socket with requests of twenty thousand addresses.
 func TestRXDRequests(t *testing.T) {
-	c := openCastle(t)
+	c := openVictim(t)
 	conn, err := net.ListenUDP("udp4", &net.UDPAddr{})
 	check(t, err)
 	t.Cleanup(func() { conn.Close() })

@@ -15,7 +15,7 @@ import (
 )
 
 // good returns valid packets of every kind.
-func (r *raider) good() map[string][]byte {
+func (r *attacker) good() map[string][]byte {
 	iov := func(o wire.Op, n int) wire.Op {
 		o.NRMA = n
 		for i := range n {
@@ -57,11 +57,11 @@ func (r *raider) good() map[string][]byte {
 	}
 }
 
-// TestRXDStranger sends every packet without a handshake: whole, truncated at every length, and with forged indices
+// TestRXDUnknownPeer sends every packet without a handshake: whole, truncated at every length, and with forged indices
 // and numbers. It also sends noise.
-func TestRXDStranger(t *testing.T) {
-	c := openCastle(t)
-	r := c.newRaider(1)
+func TestRXDUnknownPeer(t *testing.T) {
+	c := openVictim(t)
+	r := c.newAttacker(1)
 	before := heap()
 	for name, pkt := range r.good() {
 		for n := range len(pkt) + 1 {
@@ -110,7 +110,7 @@ func TestRXDStranger(t *testing.T) {
 }
 
 // badOps are invalid operations of a peer that has completed the handshake.
-func badOps(r *raider) map[string][][]byte {
+func badOps(r *attacker) map[string][][]byte {
 	op := func(t wire.Type, f wire.Flags, sar wire.SAR, payload int, iov ...wire.RMAIov) []byte {
 		o := wire.Op{Base: wire.Base{Type: t, Flags: f}, SAR: sar, NRMA: len(iov)}
 		copy(o.RMA[:], iov)
@@ -205,12 +205,12 @@ func badOps(r *raider) map[string][][]byte {
 
 // TestRXDNativePeer sends malformed packets in sequence, from a peer that has completed the handshake.
 func TestRXDNativePeer(t *testing.T) {
-	c := openCastle(t)
+	c := openVictim(t)
 	before := heap()
-	names := badOps(c.newRaider(0))
+	names := badOps(c.newAttacker(0))
 	for name := range names {
 		for _, first := range []bool{false, true} { // with and without a valid message first
-			r := c.newRaider(2).asNative()
+			r := c.newAttacker(2).asNative()
 			if first {
 				r.speak(1 << 20)
 			}
@@ -237,7 +237,7 @@ func TestRXDNativePeer(t *testing.T) {
 }
 
 // speak sends a valid tagged message and waits until it is received.
-func (r *raider) speak(tag uint64) {
+func (r *attacker) speak(tag uint64) {
 	r.t.Helper()
 	buf := make([]byte, 100)
 	const ctx = 3
@@ -253,9 +253,9 @@ func (r *raider) speak(tag uint64) {
 
 // TestRXDNativeTruncated truncates packets of a peer at every length.
 func TestRXDNativeTruncated(t *testing.T) {
-	c := openCastle(t)
-	for name := range c.newRaider(0).good() {
-		r := c.newRaider(3).asNative()
+	c := openVictim(t)
+	for name := range c.newAttacker(0).good() {
+		r := c.newAttacker(3).asNative()
 		r.speak(1 << 20)
 		pkt := r.good()[name]
 		for n := range len(pkt) {
@@ -271,24 +271,29 @@ func TestRXDNativeTruncated(t *testing.T) {
 
 // TestRXDNativeAcks has a peer send random acknowledgements. It harms only itself.
 func TestRXDNativeAcks(t *testing.T) {
-	c := openCastle(t)
-	for i, f := range []func(r *raider){
-		func(r *raider) { r.send(r.ack(math.MaxUint64, 128)); r.send(r.ack(10000, 128)) },
-		func(r *raider) { r.send(r.ack(0, 0)); r.send(r.ack(1, 0)); r.send(r.ack(1, 0)); r.send(r.ack(0, 128)) },
-		func(r *raider) { r.send(r.ack(1, 65535)); r.send(r.ack(2, 65535)) },
-		func(r *raider) {
+	c := openVictim(t)
+	for i, f := range []func(r *attacker){
+		func(r *attacker) { r.send(r.ack(math.MaxUint64, 128)); r.send(r.ack(10000, 128)) },
+		func(r *attacker) {
+			r.send(r.ack(0, 0))
+			r.send(r.ack(1, 0))
+			r.send(r.ack(1, 0))
+			r.send(r.ack(0, 128))
+		},
+		func(r *attacker) { r.send(r.ack(1, 65535)); r.send(r.ack(2, 65535)) },
+		func(r *attacker) {
 			for range 2000 {
 				r.send(r.ack(0, 128))
 			}
 		},
-		func(r *raider) {
+		func(r *attacker) {
 			for n := range uint64(300) {
 				r.send(r.ack(n, uint16(n)))
 				r.c.pumpAll()
 			}
 		},
 	} {
-		r := c.newRaider(uint64(10 + i)).asNative()
+		r := c.newAttacker(uint64(10 + i)).asNative()
 		r.speak(1 << 20)
 		fi := c.insert(core.IPAddr(r.at))
 		const ctx = 5

@@ -20,16 +20,16 @@ type relay struct {
 	t          *testing.T
 	inside     *net.UDPConn // towards the endpoint under attack; it has the peer's port, which an RTS must name
 	outside    *net.UDPConn // towards the peer
-	castle     netip.AddrPort
+	victim     netip.AddrPort
 	peer       netip.AddrPort
-	toCastle   [][]byte
+	toVictim   [][]byte
 	toPeer     [][]byte
 	forwarding int
 }
 
 const mostRecorded = 4000
 
-func (c *castle) newRelay(peer *keep) *relay {
+func (c *victim) newRelay(peer *endpoint) *relay {
 	c.t.Helper()
 	listen := func(at netip.AddrPort) *net.UDPConn {
 		conn, err := net.ListenUDP("udp4", net.UDPAddrFromAddrPort(at))
@@ -39,9 +39,9 @@ func (c *castle) newRelay(peer *keep) *relay {
 		return conn
 	}
 	own := ownNet()
-	r := &relay{t: c.t, castle: c.addr.IP, peer: peer.addr.IP}
+	r := &relay{t: c.t, victim: c.addr.IP, peer: peer.addr.IP}
 	r.inside = listen(netip.AddrPortFrom(netip.MustParseAddr(own+"100"), r.peer.Port()))
-	r.outside = listen(netip.AddrPortFrom(netip.MustParseAddr(own+"101"), r.castle.Port()))
+	r.outside = listen(netip.AddrPortFrom(netip.MustParseAddr(own+"101"), r.victim.Port()))
 	return r
 }
 
@@ -62,7 +62,7 @@ func (r *relay) forward() {
 			_, _ = out.WriteToUDPAddrPort(buf[:n], to)
 		}
 	}
-	carry(r.outside, r.inside, r.castle, &r.toCastle)
+	carry(r.outside, r.inside, r.victim, &r.toVictim)
 	carry(r.inside, r.outside, r.peer, &r.toPeer)
 }
 
@@ -71,12 +71,12 @@ func (r *relay) forward() {
 func TestRXDRelay(t *testing.T) {
 	for i, name := range []string{"gofabric", "native"} {
 		t.Run(name, func(t *testing.T) {
-			c := openCastle(t)
+			c := openVictim(t)
 			params := with(swift, "FI_OFI_RXD_SINGLE_COPY_SIZE", "-1")
 			if i == 1 {
 				params = with(params, "FI_OFI_RXD_EXTENSIONS", "0")
 			}
-			k := openKeep(t, "peer behind a relay", ownNet()+"5", params)
+			k := openEndpoint(t, "peer behind a relay", ownNet()+"5", params)
 			r := c.newRelay(k)
 			c.honest = append(c.honest, k)
 			c.there = append(c.there, k.insert(core.IPAddr(r.outside.LocalAddr().(*net.UDPAddr).AddrPort())))
@@ -94,7 +94,7 @@ func TestRXDRelay(t *testing.T) {
 			r.elsewhere(c)
 			after := c.stats()
 			if i == 0 && (after.BadChecksum-before.BadChecksum < 20 ||
-				after.Unknown-before.Unknown < uint64(len(r.toCastle))-10) {
+				after.Unknown-before.Unknown < uint64(len(r.toVictim))-10) {
 				t.Errorf("%d bad checksums, %d unknown: want drops counted",
 					after.BadChecksum-before.BadChecksum, after.Unknown-before.Unknown)
 			}
@@ -106,16 +106,16 @@ func TestRXDRelay(t *testing.T) {
 }
 
 // replay repeats everything, in both directions.
-func (r *relay) replay(c *castle) {
+func (r *relay) replay(c *victim) {
 	for _, order := range []int{1, -1} {
-		for i := range max(len(r.toCastle), len(r.toPeer)) {
+		for i := range max(len(r.toVictim), len(r.toPeer)) {
 			at := func(list [][]byte) []byte {
 				if order < 0 {
 					return list[(len(list)-1-i%len(list))%len(list)]
 				}
 				return list[i%len(list)]
 			}
-			_, _ = r.inside.WriteToUDPAddrPort(at(r.toCastle), r.castle)
+			_, _ = r.inside.WriteToUDPAddrPort(at(r.toVictim), r.victim)
 			_, _ = r.outside.WriteToUDPAddrPort(at(r.toPeer), r.peer)
 			if i%50 == 0 {
 				c.serve()
@@ -127,15 +127,15 @@ func (r *relay) replay(c *castle) {
 
 // damage sends copies with one wrong bit. Native's format has no protection against that, so only datagrams with a
 // checksum are damaged.
-func (r *relay) damage(c *castle) {
-	for i, b := range r.toCastle {
+func (r *relay) damage(c *victim) {
+	for i, b := range r.toVictim {
 		if b[0] != wire.XMagic || len(b) < wire.XHeaderLen {
 			continue
 		}
 		for _, bit := range []int{i * 13 % (len(b) * 8), (len(b) - 1) * 8, 16*8 + i%64, 24*8 + i%64} {
 			d := append([]byte(nil), b...)
 			d[bit/8] ^= 1 << (bit % 8)
-			_, _ = r.inside.WriteToUDPAddrPort(d, r.castle)
+			_, _ = r.inside.WriteToUDPAddrPort(d, r.victim)
 		}
 		if i%50 == 0 {
 			c.serve()
@@ -145,9 +145,9 @@ func (r *relay) damage(c *castle) {
 }
 
 // elsewhere sends copies from another address than the peer's.
-func (r *relay) elsewhere(c *castle) {
-	e := c.newRaider(9)
-	for i, b := range r.toCastle {
+func (r *relay) elsewhere(c *victim) {
+	e := c.newAttacker(9)
+	for i, b := range r.toVictim {
 		e.send(b)
 		if i%50 == 0 {
 			c.serve()
@@ -158,10 +158,10 @@ func (r *relay) elsewhere(c *castle) {
 
 // TestRXDOffPath attacks a connection with all its values except the connection id, or except the address.
 func TestRXDOffPath(t *testing.T) {
-	c := openCastle(t)
-	r := c.newRaider(3).asGofabric()
+	c := openVictim(t)
+	r := c.newAttacker(3).asGofabric()
 	r.tell(1 << 21)
-	e := c.newRaider(4)
+	e := c.newAttacker(4)
 	e.id = r.id
 	e.x(wire.XHeader{Type: wire.XReset}, nil)
 	e.x(wire.XHeader{Offset: r.off}, r.noise(100))

@@ -19,25 +19,25 @@ import (
 var silences = []struct {
 	name   string
 	native bool
-	do     func(r *raider, fi core.FIAddr, ctx core.OpContext)
+	do     func(r *attacker, fi core.FIAddr, ctx core.OpContext)
 }{
-	{"gofabric, read", false, func(r *raider, fi core.FIAddr, ctx core.OpContext) {
+	{"gofabric, read", false, func(r *attacker, fi core.FIAddr, ctx core.OpContext) {
 		check(r.t, r.c.ep.Read(make([]byte, 1000), 0, fi, 0, 1, ctx))
 		r.acknowledge()
 	}},
-	{"gofabric, write to be delivered", false, func(r *raider, fi core.FIAddr, ctx core.OpContext) {
+	{"gofabric, write to be delivered", false, func(r *attacker, fi core.FIAddr, ctx core.OpContext) {
 		m := &core.RMAArgs{IOV: [][]byte{make([]byte, 1000)}, Addr: fi,
 			RMAIOV: []core.RMAIov{{Len: 1000, Key: 1}}, Ctx: ctx}
 		check(r.t, r.c.ep.WriteMsg(m, core.OpDeliveryComplete|core.OpCompletion))
 		r.acknowledge()
 	}},
-	{"gofabric, half a message", false, func(r *raider, _ core.FIAddr, ctx core.OpContext) {
+	{"gofabric, half a message", false, func(r *attacker, _ core.FIAddr, ctx core.OpContext) {
 		check(r.t, r.c.ep.TRecv(make([]byte, 5000), 0, core.AddrUnspec, 99, 0, ctx))
 		h := wire.Header{Op: wire.OpTag, Tag: 99}
 		h.SetPayload(5000)
 		r.stream(append(h.Append(nil, wire.Little), make([]byte, 2000)...))
 	}},
-	{"native, read", true, func(r *raider, fi core.FIAddr, ctx core.OpContext) {
+	{"native, read", true, func(r *attacker, fi core.FIAddr, ctx core.OpContext) {
 		check(r.t, r.c.ep.Read(make([]byte, 1000), 0, fi, 0, 1, ctx))
 		r.receive("read request", func(b []byte) bool {
 			base, err := rxdwire.ParseBase(b)
@@ -45,7 +45,7 @@ var silences = []struct {
 		})
 		r.send(r.ack(1, 128))
 	}},
-	{"native, half an answer", true, func(r *raider, fi core.FIAddr, ctx core.OpContext) {
+	{"native, half an answer", true, func(r *attacker, fi core.FIAddr, ctx core.OpContext) {
 		check(r.t, r.c.ep.Read(make([]byte, 5000), 0, fi, 0, 1, ctx))
 		var tx uint32
 		r.receive("read request", func(b []byte) bool {
@@ -57,7 +57,7 @@ var silences = []struct {
 		r.send(r.ack(1, 128))
 		r.send(r.data(rxdwire.TypeDataRead, r.seq, 0, tx, make([]byte, 1440)))
 	}},
-	{"native, half a message", true, func(r *raider, _ core.FIAddr, ctx core.OpContext) {
+	{"native, half a message", true, func(r *attacker, _ core.FIAddr, ctx core.OpContext) {
 		check(r.t, r.c.ep.TRecv(make([]byte, 5000), 0, core.AddrUnspec, 99, 0, ctx))
 		o := rxdwire.Op{Base: rxdwire.Base{Type: rxdwire.TypeTagged, Flags: rxdwire.FlagTag}, Tag: 99,
 			SAR: rxdwire.SAR{Size: 5000, NumSegs: 4}}
@@ -67,7 +67,7 @@ var silences = []struct {
 }
 
 // acknowledge acknowledges what arrives in the stream, and sends nothing else.
-func (r *raider) acknowledge() {
+func (r *attacker) acknowledge() {
 	r.t.Helper()
 	r.receive("stream", func(b []byte) bool {
 		var h xheader
@@ -83,11 +83,11 @@ func (r *raider) acknowledge() {
 // TestRXDSilence checks that every wait ends. The operations fail when the peer was silent for the peer time-out (3 s
 // here).
 func TestRXDSilence(t *testing.T) {
-	c := openCastle(t)
+	c := openVictim(t)
 	const first = core.OpContext(1000)
 	posted := time.Now()
 	for i, k := range silences {
-		r := c.newRaider(uint64(50 + i))
+		r := c.newAttacker(uint64(50 + i))
 		if k.native {
 			r.asNative().speak(1 << 20)
 		} else {

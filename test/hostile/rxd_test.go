@@ -21,8 +21,8 @@ import (
 	"gofabric/util/rxd"
 )
 
-// tower is the prefix of the tags of honest messages. No hostile message matches them.
-const tower = uint64(0x7077) << 48
+// honestTag is the prefix of the tags of honest messages. No hostile message matches them.
+const honestTag = uint64(0x7077) << 48
 
 // Contexts of honest operations. Other contexts belong to hostile peers.
 const (
@@ -37,8 +37,8 @@ func ownNet() string {
 	return fmt.Sprintf("127.%d.%d.", 128|pid>>8&127, pid&255)
 }
 
-// keep is an endpoint with its objects.
-type keep struct {
+// endpoint is an endpoint with its objects.
+type endpoint struct {
 	t      *testing.T
 	name   string
 	info   *core.Info
@@ -53,9 +53,9 @@ type keep struct {
 	lost   []core.CQErrEntry // of hostile peers
 }
 
-// openKeep opens an endpoint of udp;ofi_rxd at an address, with parameters of its own. It is closed when the test
+// openEndpoint opens an endpoint of udp;ofi_rxd at an address, with parameters of its own. It is closed when the test
 // ends.
-func openKeep(t *testing.T, name, node string, params map[string]string) *keep {
+func openEndpoint(t *testing.T, name, node string, params map[string]string) *endpoint {
 	t.Helper()
 	store, err := core.NewParams(func(name string) (string, bool) { v, ok := params[name]; return v, ok }, "")
 	check(t, err)
@@ -72,7 +72,7 @@ func openKeep(t *testing.T, name, node string, params map[string]string) *keep {
 		core.EPTypeRDM
 	list, _, err := core.GetInfo(reg, machine, store, core.Query{Node: node, Flags: core.InfoSource, Hints: h})
 	check(t, err)
-	k := &keep{t: t, name: name, info: list[0], es: make([]core.CQEntry, 64), done: map[core.OpContext]int{}}
+	k := &endpoint{t: t, name: name, info: list[0], es: make([]core.CQEntry, 64), done: map[core.OpContext]int{}}
 	k.fabric, err = core.OpenFabric(reg, k.info)
 	check(t, err)
 	k.domain, err = k.fabric.OpenDomain(k.info)
@@ -97,13 +97,13 @@ func check(t *testing.T, err error) {
 	}
 }
 
-func (k *keep) close() {
+func (k *endpoint) close() {
 	if err := errors.Join(k.ep.Close(), k.av.Close(), k.cq.Close(), k.domain.Close(), k.fabric.Close()); err != nil {
 		k.t.Errorf("%s: close: %v", k.name, err)
 	}
 }
 
-func (k *keep) insert(a core.Addr) core.FIAddr {
+func (k *endpoint) insert(a core.Addr) core.FIAddr {
 	k.t.Helper()
 	fi := make([]core.FIAddr, 1)
 	if n, err := k.av.Insert([]core.Addr{a}, fi, 0); n != 1 || err != nil {
@@ -113,7 +113,7 @@ func (k *keep) insert(a core.Addr) core.FIAddr {
 }
 
 // pump makes a pass and counts completions.
-func (k *keep) pump() {
+func (k *endpoint) pump() {
 	k.t.Helper()
 	n, err := k.cq.Read(k.es)
 	switch {
@@ -134,7 +134,7 @@ func (k *keep) pump() {
 }
 
 // stats returns the endpoint's counts.
-func (k *keep) stats() rxd.Stats {
+func (k *endpoint) stats() rxd.Stats {
 	s, ok := rxd.StatsOf(k.ep.Driver())
 	if !ok {
 		k.t.Fatal("the endpoint is not one of rxd")
@@ -142,10 +142,10 @@ func (k *keep) stats() rxd.Stats {
 	return s
 }
 
-// castle is the endpoint under attack with the honest peers that it serves.
-type castle struct {
-	*keep
-	honest []*keep
+// victim is the endpoint under attack with the honest peers that it serves.
+type victim struct {
+	*endpoint
+	honest []*endpoint
 	there  []core.FIAddr // the castle's address in the peers' vectors
 	back   []core.FIAddr // the peers' addresses in the castle's vector
 	turn   uint64
@@ -175,15 +175,15 @@ func with(m map[string]string, more ...string) map[string]string {
 	return c
 }
 
-// openCastle opens a castle and serves each honest peer once.
-func openCastle(t *testing.T) *castle {
+// openVictim opens a castle and serves each honest peer once.
+func openVictim(t *testing.T) *victim {
 	t.Helper()
 	conform.NoLeaks(t)
 	own := ownNet()
-	c := &castle{keep: openKeep(t, "castle", own+"1", swift),
+	c := &victim{endpoint: openEndpoint(t, "victim", own+"1", swift),
 		mem: conform.Pattern(secret, 8), seen: map[netip.AddrPort]bool{}}
 	for i, m := range []map[string]string{swift, with(swift, "FI_OFI_RXD_EXTENSIONS", "0")} {
-		k := openKeep(t, []string{"gofabric peer", "native peer"}[i], fmt.Sprintf("%s%d", own, 2+i), m)
+		k := openEndpoint(t, []string{"gofabric peer", "native peer"}[i], fmt.Sprintf("%s%d", own, 2+i), m)
 		c.honest = append(c.honest, k)
 		c.there = append(c.there, k.insert(c.addr))
 		c.back = append(c.back, c.insert(k.addr))
@@ -202,8 +202,8 @@ func openCastle(t *testing.T) *castle {
 }
 
 // pumpAll makes a pass for each endpoint.
-func (c *castle) pumpAll() {
-	c.keep.pump()
+func (c *victim) pumpAll() {
+	c.endpoint.pump()
 	for _, k := range c.honest {
 		k.pump()
 	}
@@ -213,7 +213,7 @@ func (c *castle) pumpAll() {
 }
 
 // serve has each honest peer send a message and receive it back.
-func (c *castle) serve() {
+func (c *victim) serve() {
 	c.t.Helper()
 	c.turn++
 	n := []int{40, 3000, 20000, 0}[c.turn%4]
@@ -223,11 +223,11 @@ func (c *castle) serve() {
 }
 
 // trip makes a round trip of n bytes with an honest peer.
-func (c *castle) trip(i, n int) {
+func (c *victim) trip(i, n int) {
 	c.t.Helper()
-	k, tag := c.honest[i], tower|c.turn
+	k, tag := c.honest[i], honestTag|c.turn
 	src, mid, dst := conform.Pattern(n, c.turn), make([]byte, n), make([]byte, n)
-	post := func(k *keep, what string, f func() error) {
+	post := func(k *endpoint, what string, f func() error) {
 		c.t.Helper()
 		c.until(func() string { return fmt.Sprintf("%s cannot post a %s", k.name, what) }, func() bool {
 			err := f()
@@ -238,22 +238,22 @@ func (c *castle) trip(i, n int) {
 		})
 	}
 	began := [4]int{c.done[ctxReceived], c.done[ctxSent], k.done[ctxReceived], k.done[ctxSent]}
-	post(c.keep, "receive", func() error { return c.ep.TRecv(mid, 0, core.AddrUnspec, tag, 0, ctxReceived) })
+	post(c.endpoint, "receive", func() error { return c.ep.TRecv(mid, 0, core.AddrUnspec, tag, 0, ctxReceived) })
 	post(k, "receive", func() error { return k.ep.TRecv(dst, 0, core.AddrUnspec, tag, 0, ctxReceived) })
 	post(k, "send", func() error { return k.ep.TSend(src, 0, c.there[i], tag, ctxSent) })
 	where := func() string {
-		return fmt.Sprintf("%s, %d bytes: castle received %d sent %d, peer received %d sent %d\ncastle %+v\npeer %+v",
+		return fmt.Sprintf("%s, %d bytes: victim received %d sent %d, peer received %d sent %d\nvictim %+v\npeer %+v",
 			k.name, n, c.done[ctxReceived]-began[0],
 			c.done[ctxSent]-began[1], k.done[ctxReceived]-began[2], k.done[ctxSent]-began[3], c.stats(), k.stats())
 	}
 	c.until(where, func() bool { return c.done[ctxReceived] > began[0] && k.done[ctxSent] > began[3] })
-	post(c.keep, "send", func() error { return c.ep.TSend(mid, 0, c.back[i], tag, ctxSent) })
+	post(c.endpoint, "send", func() error { return c.ep.TSend(mid, 0, c.back[i], tag, ctxSent) })
 	c.until(where, func() bool { return c.done[ctxSent] > began[1] && k.done[ctxReceived] > began[2] })
 	conform.CheckPattern(c.t, "echo", dst, n, c.turn)
 }
 
 // until makes passes until cond is true.
-func (c *castle) until(what func() string, cond func() bool) {
+func (c *victim) until(what func() string, cond func() bool) {
 	c.t.Helper()
 	end := time.Now().Add(conform.Deadline)
 	for i := 0; !cond(); i++ {

@@ -196,8 +196,8 @@ func TestNativeHandshake(t *testing.T) {
 	p.Forget()
 }
 
-// TestNativeHoard checks that a peer whose messages find no room does not keep those of others from being received.
-func TestNativeHoard(t *testing.T) {
+// TestNativeBudget checks that a peer whose messages find no room does not keep those of others from being received.
+func TestNativeBudget(t *testing.T) {
 	conform.NoLeaks(t)
 	p := open(t, rxmStack(t, map[string]string{"FI_OFI_RXM_UNEXP_BYTES": "65536"}))
 	p.Ping(1)
@@ -205,12 +205,12 @@ func TestNativeHoard(t *testing.T) {
 		k := rxm.Packet{Type: rxm.TypeEager, Op: rxm.OpTagged, Tag: tag, Size: uint64(n)}
 		return frame(append(k.Append(nil), make([]byte, n)...))
 	}
-	hoarder := nativePeer(t, p, 7)
+	fullPeer := nativePeer(t, p, 7)
 	var flood []byte
 	for range 2000 {
 		flood = append(flood, eager(77, 100)...)
 	}
-	go func() { _, _ = hoarder.c.Write(flood) }()
+	go func() { _, _ = fullPeer.c.Write(flood) }()
 	p.Ping(2)
 	for i := range uint64(20) {
 		buf := make([]byte, 100)
@@ -225,7 +225,7 @@ func TestNativeHoard(t *testing.T) {
 	for i := range uint64(20) {
 		p.Want(p.B, core.OpContext(500+i))
 	}
-	hoarder.c.Close()
+	fullPeer.c.Close()
 	other.c.Close()
 	p.Ping(3)
 	p.Forget()

@@ -104,9 +104,9 @@ func exchangeTagged(p *conform.Pair, tag uint64) {
 	conform.CheckPattern(p.T, "unexpected message beside a flood", buf, 5000, tag)
 }
 
-// TestHoards has several peers fill the budget. A small unexpected message is kept all the same, and the message
+// TestBudgetOfPeers has several peers fill the budget. A small unexpected message is kept all the same, and the message
 // behind it is received first.
-func TestHoards(t *testing.T) {
+func TestBudgetOfPeers(t *testing.T) {
 	for _, st := range stacks[1:] {
 		t.Run(st.Name, func(t *testing.T) {
 			conform.NoLeaks(t)
@@ -117,11 +117,11 @@ func TestHoards(t *testing.T) {
 			for len(batch) < 1<<20 {
 				batch = append(batch, frame...)
 			}
-			var hoards []*raw
+			var fullPeers []*raw
 			var ends []func()
 			for range 12 {
 				r, done := connect(t, p)
-				hoards, ends = append(hoards, r), append(ends, done)
+				fullPeers, ends = append(fullPeers, r), append(ends, done)
 				for sent := 0; sent < 64<<20; {
 					_ = r.c.SetWriteDeadline(time.Now().Add(20 * time.Millisecond))
 					n, err := r.c.Write(batch)
@@ -143,7 +143,7 @@ func TestHoards(t *testing.T) {
 			p.Want(p.B, 34)
 			conform.CheckPattern(t, "the message that waited", early, 1000, 5)
 			conform.CheckPattern(t, "the message behind it", late, 1000, 6)
-			for i, r := range hoards {
+			for i, r := range fullPeers {
 				r.c.Close()
 				ends[i]()
 			}

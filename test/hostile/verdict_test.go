@@ -16,8 +16,8 @@ import (
 	"gofabric/test/conform"
 )
 
-// judged are the features of a peer that asks for verdicts.
-const judged = wire.FeatureExtended | wire.FeatureDirect | wire.FeatureVerdicts
+// withVerdicts are the features of a peer that asks for verdicts.
+const withVerdicts = wire.FeatureExtended | wire.FeatureDirect | wire.FeatureVerdicts
 
 // said returns an encoded verdict.
 func said(v wire.Verdict) []byte {
@@ -34,9 +34,9 @@ func writeTo(addr, key uint64, b []byte) []byte {
 	return append(h.Append(nil, wire.Little), b...)
 }
 
-// TestVerdictLies sends verdicts on operations that do not exist, and verdicts without the feature. Each ends the
+// TestVerdictForgeries sends verdicts on operations that do not exist, and verdicts without the feature. Each ends the
 // connection.
-func TestVerdictLies(t *testing.T) {
+func TestVerdictForgeries(t *testing.T) {
 	cases := map[string][]byte{
 		"accepted without a write":    said(wire.Verdict{Kind: wire.ExtAccepted, Number: 1}),
 		"nothing accepted":            said(wire.Verdict{Kind: wire.ExtAccepted}),
@@ -55,7 +55,7 @@ func TestVerdictLies(t *testing.T) {
 			p := open(t, st)
 			i := uint64(0)
 			for name, b := range cases {
-				for _, features := range []uint32{judged, judged &^ wire.FeatureVerdicts} {
+				for _, features := range []uint32{withVerdicts, withVerdicts &^ wire.FeatureVerdicts} {
 					r, done := strange(t, p, features)
 					r.send(b)
 					if !r.closed(p) {
@@ -71,16 +71,16 @@ func TestVerdictLies(t *testing.T) {
 	}
 }
 
-// TestRefusedStranger has a hostile peer name memory that it may not access. It gets a refusal, no memory is touched,
+// TestRefusedAttacker has a hostile peer name memory that it may not access. It gets a refusal, no memory is touched,
 // and a valid write on the same connection succeeds. A peer that did not offer the feature loses the connection.
-func TestRefusedStranger(t *testing.T) {
+func TestRefusedAttacker(t *testing.T) {
 	for _, st := range extended(t) {
 		t.Run(st.Name, func(t *testing.T) {
 			conform.NoLeaks(t)
 			p := open(t, st)
 			room := make([]byte, secret)
 			mr := p.B.Reg(room, core.AccessRemoteWrite)
-			r, done := strange(t, p, judged)
+			r, done := strange(t, p, withVerdicts)
 			read := wire.Header{Op: wire.OpReadReq, IovCnt: 1}
 			read.IOV[0] = wire.RMAIov{Addr: mr.Base(), Len: 8, Key: mr.Key()}
 			read.SetPayload(0)
@@ -116,7 +116,7 @@ func TestRefusedStranger(t *testing.T) {
 			done()
 			p.Ping(3)
 
-			r, done = strange(t, p, judged&^wire.FeatureVerdicts)
+			r, done = strange(t, p, withVerdicts&^wire.FeatureVerdicts)
 			r.send(writeTo(mr.Base(), mr.Key()^1, []byte("x")))
 			if !r.closed(p) {
 				t.Error("a peer that does not support verdicts was not disconnected")
@@ -162,7 +162,7 @@ func TestRefusedFlood(t *testing.T) {
 			many := bytes.Repeat(one, 20_000)
 			var ends []func()
 			for i := range uint64(4) {
-				r, done := strange(t, p, judged)
+				r, done := strange(t, p, withVerdicts)
 				stop := make(chan struct{})
 				go func() {
 					defer close(stop)

@@ -16,7 +16,7 @@ import (
 	"github.com/cilium/ebpf/link"
 
 	"gofabric/test/need"
-	"gofabric/util/rxd/engine"
+	"gofabric/util/rxd/session"
 	"gofabric/util/rxd/wire"
 )
 
@@ -154,7 +154,7 @@ func tails(mtu, size int) float64 {
 	const headers = 20 + 8 + wire.XHeaderLen // IPv4, UDP, rxd
 	worst := 0.0
 	for together := 1; together <= 100; together++ {
-		if tail := together * size % (mtu - headers); tail <= engine.SmallMax {
+		if tail := together * size % (mtu - headers); tail <= session.SmallMax {
 			worst = max(worst, float64(tail)/float64(together*size))
 		}
 	}

@@ -105,7 +105,7 @@ func (n *node) do(cmd string, args []string) (string, error) {
 		return "", n.checkBulk(size, count)
 	case "stats":
 		return n.stats()
-	case "link": // sockets, xdp or auto: as core.OptDatagramLink; answers what is in use then
+	case "link": // sockets, xdp or auto: as core.OptDatapath; answers what is in use then
 		return n.link(args[0])
 	case "metric": // name: its values in this process, added up
 		return metric(args[0])
@@ -258,14 +258,14 @@ func (n *node) open(ip, port string) (string, error) {
 }
 
 func (n *node) link(name string) (string, error) {
-	err := n.ep.SetOpt(core.OptDatagramLink,
-		int(map[string]core.DatagramLink{"sockets": core.LinkSockets,
-			"xdp": core.LinkXDP, "auto": core.LinkAuto}[name]))
+	err := n.ep.SetOpt(core.OptDatapath,
+		int(map[string]core.Datapath{"sockets": core.DatapathSockets,
+			"xdp": core.DatapathXDP, "auto": core.DatapathAuto}[name]))
 	if err != nil {
 		return "", err
 	}
-	got, err := n.ep.GetOpt(core.OptDatagramLink)
-	return map[core.DatagramLink]string{core.LinkSockets: "sockets", core.LinkXDP: "xdp"}[core.DatagramLink(got)], err
+	got, err := n.ep.GetOpt(core.OptDatapath)
+	return map[core.Datapath]string{core.DatapathSockets: "sockets", core.DatapathXDP: "xdp"}[core.Datapath(got)], err
 }
 
 func (n *node) bind() error {

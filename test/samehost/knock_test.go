@@ -67,7 +67,7 @@ func TestKnock(t *testing.T) {
 		t.Error(err)
 	}
 	j, before := journal.Listen(t), journal.Refused("stream")
-	count, _, _, pid := other(t, "knock", stranger)
+	count, _, _, pid := other(t, "knock", otherUser)
 	if count == "0" {
 		t.Fatal("there is no socket to connect to")
 	}
@@ -86,6 +86,6 @@ func TestKnock(t *testing.T) {
 	if n := journal.Refused("stream") - before; n != 1 {
 		t.Errorf("%d refused", n)
 	}
-	j.Want("level=WARN", "it belongs to another user", fmt.Sprintf("uid=%d ", stranger),
+	j.Want("level=WARN", "it belongs to another user", fmt.Sprintf("uid=%d ", otherUser),
 		fmt.Sprintf("pid=%d ", pid), "at=gofabric-", "hint=")
 }

@@ -26,7 +26,7 @@ import (
 
 const (
 	childVar  = "GOFABRIC_SAMEHOST_CHILD" // the stack; the process sends back what it receives
-	stranger  = 4711                      // another user
+	otherUser = 4711                      // another user
 	container = -1                        // root of a user namespace, where that is the other user
 
 	small, smalls = 64, 80 // more than are exchanged before a connection moves to a local socket
@@ -112,7 +112,7 @@ func other(t *testing.T, stack string, uid int) (addr string, in io.Writer, wait
 	switch uid {
 	case os.Geteuid():
 	case container:
-		ids := []syscall.SysProcIDMap{{HostID: stranger, Size: 1}}
+		ids := []syscall.SysProcIDMap{{HostID: otherUser, Size: 1}}
 		cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: unix.CLONE_NEWUSER, UidMappings: ids, GidMappings: ids,
 			Credential: &syscall.Credential{}}
 	default:
@@ -211,7 +211,7 @@ func mapped(t *testing.T) bool {
 // another user if the container has a user namespace of its own.
 func TestUsers(t *testing.T) {
 	for _, stack := range stacks {
-		for name, uid := range map[string]int{"same": os.Geteuid(), "another": stranger, "container": container} {
+		for name, uid := range map[string]int{"same": os.Geteuid(), "another": otherUser, "container": container} {
 			t.Run(stack+"/"+name, func(t *testing.T) {
 				foreign := uid != os.Geteuid()
 				if foreign {
@@ -249,7 +249,7 @@ func TestUsers(t *testing.T) {
 				if copies == 0 {
 					t.Error("no process was refused")
 				}
-				j.Want("it belongs to another user", fmt.Sprintf("uid=%d ", stranger), fmt.Sprintf("pid=%d ", pid))
+				j.Want("it belongs to another user", fmt.Sprintf("uid=%d ", otherUser), fmt.Sprintf("pid=%d ", pid))
 			})
 		}
 	}

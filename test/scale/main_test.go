@@ -13,8 +13,8 @@ import (
 // TestMain is also the peers' process. It makes the runtime open its own descriptors (its poller) before the tests
 // count any. At the end it looks for leaked goroutines.
 func TestMain(m *testing.M) {
-	if os.Getenv(crowdVar) != "" {
-		crowdMain()
+	if os.Getenv(peersVar) != "" {
+		peersMain()
 		return
 	}
 	if os.Getenv(childVar) != "" {

@@ -149,7 +149,7 @@ func (p *place) insert(n int) {
 	p.t.Helper()
 	addrs := make([]core.Addr, n)
 	for i := range addrs {
-		addrs[i] = core.IPAddr(netip.AddrPortFrom(netip.MustParseAddr(crowdIP), uint16(firstPort+i)))
+		addrs[i] = core.IPAddr(netip.AddrPortFrom(netip.MustParseAddr(peersIP), uint16(firstPort+i)))
 	}
 	fi := make([]core.FIAddr, n)
 	if k, err := p.av.Insert(addrs, fi, 0); err != nil || k != n {
@@ -232,7 +232,7 @@ func TestPeers(t *testing.T) {
 			before := measure(t)
 			p := open(t, n)
 			empty := measure(t)
-			r := startCrowd(t, name(t, p.ep))
+			r := startPeers(t, name(t, p.ep))
 			began := time.Now()
 			r.do(fmt.Sprintf("connect %d", n))
 			connected := time.Since(began)

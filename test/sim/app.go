@@ -54,14 +54,14 @@ var kinds = [...]opKind{
 	engine.KindFetch: opFetch, engine.KindAtomic: opAdd,
 }
 
-// nobody is the sink for completions that belong to no connection.
-type nobody func(*engine.Completion)
+// discard is the sink for completions that belong to no connection.
+type discard func(*engine.Completion)
 
-func (n nobody) Completed(c *engine.Completion)     { n(c) }
-func (n nobody) Sent(*engine.Send)                  { panic("no connection") }
-func (n nobody) Received(*engine.RxOp)              { panic("no connection") }
-func (n nobody) Requested(*engine.Conn, []byte)     { panic("no connection") }
-func (n nobody) Connected(*engine.Conn, []byte)     { panic("no connection") }
-func (n nobody) Failed(*engine.Conn, error, []byte) { panic("no connection") }
-func (n nobody) Replied(*engine.Conn)               { panic("no connection") }
-func (n nobody) Resumed(*engine.Conn)               { panic("no connection") }
+func (n discard) Completed(c *engine.Completion)     { n(c) }
+func (n discard) Sent(*engine.Send)                  { panic("no connection") }
+func (n discard) Received(*engine.RxOp)              { panic("no connection") }
+func (n discard) Requested(*engine.Conn, []byte)     { panic("no connection") }
+func (n discard) Connected(*engine.Conn, []byte)     { panic("no connection") }
+func (n discard) Failed(*engine.Conn, error, []byte) { panic("no connection") }
+func (n discard) Replied(*engine.Conn)               { panic("no connection") }
+func (n discard) Resumed(*engine.Conn)               { panic("no connection") }

@@ -7,7 +7,7 @@ import (
 	"gofabric/internal/xnet/engine"
 	"gofabric/internal/xnet/wire"
 	"gofabric/test/sim/network"
-	rxd "gofabric/util/rxd/engine"
+	rxd "gofabric/util/rxd/session"
 	rxdwire "gofabric/util/rxd/wire"
 )
 
@@ -56,7 +56,7 @@ func newRxdNode(w *rxdWorld, id, life int) *rxdNode {
 	n := &rxdNode{w: w, life: life, native: w.x.natives>>id&1 != 0, sides: make([]*rxdSide, w.x.nodes),
 		known: make([]bool, w.x.nodes), first: uint64(len(w.l.ops))}
 	n.conn = w.config()
-	n.app = w.newApp(id, &n.pool, nobody(n.completed))
+	n.app = w.newApp(id, &n.pool, discard(n.completed))
 	n.flush = n.after
 	n.pass, n.timer = n.makePass, n.expired
 	x := &w.x

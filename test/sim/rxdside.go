@@ -4,7 +4,7 @@ import (
 	"bytes"
 
 	"gofabric/internal/xnet/engine"
-	rxd "gofabric/util/rxd/engine"
+	rxd "gofabric/util/rxd/session"
 )
 
 // rxdSide is a node's state for a peer, from the first contact to its end.

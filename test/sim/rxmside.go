@@ -6,7 +6,7 @@ import (
 	"gofabric/internal/xnet/engine"
 	"gofabric/internal/xnet/wire"
 	"gofabric/test/sim/rma"
-	rxm "gofabric/util/rxm/engine"
+	rxm "gofabric/util/rxm/gateway"
 )
 
 // rxmSide is one end of a connection to a peer that it takes for a native one. It acts as the driver in package rxm,

@@ -7,7 +7,7 @@ import (
 	"gofabric/internal/xnet/wire"
 	"gofabric/test/sim/network"
 	"gofabric/test/sim/rma"
-	rxm "gofabric/util/rxm/engine"
+	rxm "gofabric/util/rxm/gateway"
 )
 
 // rxmWorld is one run of pairs of rxm gateways, each with a Conn of its own. It shares World with the runs of tcp:
@@ -104,7 +104,7 @@ func RunRxm(seed uint64, log func(string)) Result {
 			cells: make([]byte, 8*w.f.nodes)}
 		n.cfg = w.config()
 		n.cfg.AtomicMax = w.cfg.AtomicMax()
-		n.app = w.newApp(i, &n.pool, nobody(n.completed))
+		n.app = w.newApp(i, &n.pool, discard(n.completed))
 		n.flush = n.after
 		n.readable = w.l.table[i*4096 : i*4096+regionSize]
 		for p := range w.f.nodes {

@@ -24,7 +24,7 @@ const regionSize = 64 << 10
 func newNode(w *World, id int) *node {
 	n := &node{w: w, sides: make([]*side, w.f.nodes), scratch: make([]byte, 64<<10), writable: map[int][]byte{}}
 	n.cfg = w.config()
-	n.app = w.newApp(id, &n.pool, nobody(n.completed))
+	n.app = w.newApp(id, &n.pool, discard(n.completed))
 	n.flush = n.after
 	n.readable = w.l.table[id*4096 : id*4096+regionSize]
 	n.cells = make([]byte, 8*w.f.nodes)

@@ -245,18 +245,18 @@ func TestTimes(t *testing.T) {
 	}
 }
 
-// stranger is a provider whose domains do not implement datagram.Domain.
-type stranger struct{ core.FabricDriver }
+// foreignFabric is a provider whose domains do not implement datagram.Domain.
+type foreignFabric struct{ core.FabricDriver }
 
-func (stranger) Close() error                                     { return nil }
-func (stranger) OpenDomain(*core.Info) (core.DomainDriver, error) { return strangeDomain{}, nil }
+func (foreignFabric) Close() error                                     { return nil }
+func (foreignFabric) OpenDomain(*core.Info) (core.DomainDriver, error) { return foreignDomain{}, nil }
 
-type strangeDomain struct{ core.DomainDriver }
+type foreignDomain struct{ core.DomainDriver }
 
-func (strangeDomain) Close() error { return nil }
+func (foreignDomain) Close() error { return nil }
 
-// TestStranger: a provider without ports is refused with an explanation.
-func TestStranger(t *testing.T) {
+// TestForeignLower: a provider without ports is refused with an explanation.
+func TestForeignLower(t *testing.T) {
 	net := fabrictest.New(t, 1, fabrictest.Config{})
 	infos, _, err := net.Node(0).GetInfo(query("mem;fault", core.EPTypeDgram))
 	if err != nil {
@@ -266,7 +266,7 @@ func TestStranger(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f, err := p.OpenFabricOver(infos[0], stranger{})
+	f, err := p.OpenFabricOver(infos[0], foreignFabric{})
 	if err != nil {
 		t.Fatal(err)
 	}

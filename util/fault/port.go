@@ -211,7 +211,7 @@ func (p *port) Writable() {
 // out gives a port the methods that its Link calls.
 type out port
 
-func (o *out) Pass(dest netip.AddrPort, parts [][]byte, seg int) error {
+func (o *out) Send(dest netip.AddrPort, parts [][]byte, seg int) error {
 	err := o.lower.Send(dest, parts, seg)
 	if err == core.ErrAgain {
 		o.blocked = true
@@ -219,8 +219,8 @@ func (o *out) Pass(dest netip.AddrPort, parts [][]byte, seg int) error {
 	return err
 }
 
-func (o *out) Keep(at mono.Time, dest netip.AddrPort, parts [][]byte, flip int) (*impair.Item, uint32) {
+func (o *out) Delay(at mono.Time, dest netip.AddrPort, parts [][]byte, flip int) (*impair.Item, uint32) {
 	return o.queue.Add(at, dest, parts, 0, flip)
 }
 
-func (o *out) Hurry(it *impair.Item, gen uint32, at mono.Time) { o.queue.Hurry(it, gen, at) }
+func (o *out) Reschedule(it *impair.Item, gen uint32, at mono.Time) { o.queue.Reschedule(it, gen, at) }

@@ -2,7 +2,7 @@
 // (fi_rxd(7)).
 //
 // The provider, its fabric and its domain are built on internal/layer. An endpoint has one port of the provider
-// below, and an engine (util/rxd/engine) with its peers. The engine exchanges native packets with native peers.
+// below, and an engine (util/rxd/session) with its peers. The engine exchanges native packets with native peers.
 // With gofabric peers it uses flows (util/rxd/flow), which are faster and recover from any loss. docs/wire/rxd.md
 // describes both. For either kind of peer the operations are those of internal/xnet/engine, and the API objects
 // those of internal/endpoint.

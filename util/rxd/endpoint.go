@@ -13,7 +13,7 @@ import (
 	"gofabric/internal/progress"
 	"gofabric/internal/transport/datagram"
 	xengine "gofabric/internal/xnet/engine"
-	"gofabric/util/rxd/engine"
+	"gofabric/util/rxd/session"
 )
 
 // rdmEndpoint is a reliable-datagram endpoint: a port below, and the engine with the peers. The domain's lock
@@ -21,12 +21,12 @@ import (
 type rdmEndpoint struct {
 	endpoint.Reliable
 	endpoint.Connectionless
-	d    *domain
-	prog *progress.Engine
-	eng  *engine.Engine
-	port datagram.Port
-	link int            // core.OptDatagramLink that was asked for, 0 if none
-	byFI []*engine.Peer // by index in the address vector; nil until an operation needs the peer
+	d        *domain
+	prog     *progress.Engine
+	eng      *session.Engine
+	port     datagram.Port
+	datapath int             // core.OptDatapath that was asked for, 0 if none
+	byFI     []*session.Peer // by index in the address vector; nil until an operation needs the peer
 
 	timer    *progress.Handle
 	timerAt  int64
@@ -35,7 +35,7 @@ type rdmEndpoint struct {
 	got      bool      // datagrams have come since the last answer
 	heard    mono.Time // when the last short datagrams came
 	taking   bool      // a datagram is being received, and answers leave after it
-	refusals map[*engine.Peer]refusal
+	refusals map[*session.Peer]refusal
 	lost     error
 }
 
@@ -76,7 +76,7 @@ func (ep *rdmEndpoint) become(port datagram.Port) {
 		cfg.Ends = ep.between
 	}
 	ep.port = port
-	ep.eng = engine.New(cfg, ep.d.Pool(), ep.Own, ep.Memory(), (*hooks)(ep))
+	ep.eng = session.New(cfg, ep.d.Pool(), ep.Own, ep.Memory(), (*hooks)(ep))
 	ep.out.init(port.MaxSegments())
 }
 
@@ -91,8 +91,8 @@ func (ep *rdmEndpoint) between(peer netip.AddrPort) (e xengine.Ends, ok bool) {
 }
 
 // engine returns the configuration of an endpoint's engine.
-func (s *settings) engine(info *core.Info, around bool) *engine.Config {
-	return &engine.Config{
+func (s *settings) engine(info *core.Info, around bool) *session.Config {
+	return &session.Config{
 		Epoch: random64(), Secret: [2]uint64{random64(), random64()}, Rand: random64,
 		Conn:       s.conn(max(info.Tx.Size, 1), info.Tx.InjectSize, around),
 		Extensions: s.Extensions, Rendezvous: true,
@@ -172,8 +172,8 @@ func (ep *rdmEndpoint) SetName(a core.Addr) error {
 		return func() {
 			ep.port.Close()
 			ep.become(port)
-			if ep.link != 0 {
-				datagram.SetLink(port, ep.link) // the other interface may refuse the link; then the port uses sockets
+			if ep.datapath != 0 {
+				datagram.SetDatapath(port, ep.datapath) // the other interface may refuse AF_XDP; then the port uses sockets
 			}
 			datagram.ExpectAll(port, ep.Known)
 		}, func() { port.Close() }, err
@@ -182,7 +182,7 @@ func (ep *rdmEndpoint) SetName(a core.Addr) error {
 
 // GetOpt is fi_getopt (fi_endpoint(3)).
 func (ep *rdmEndpoint) GetOpt(opt core.EPOpt) (int, error) {
-	if opt != core.OptDatagramLink {
+	if opt != core.OptDatapath {
 		return ep.Reliable.GetOpt(opt)
 	}
 	ep.prog.Lock()
@@ -190,12 +190,12 @@ func (ep *rdmEndpoint) GetOpt(opt core.EPOpt) (int, error) {
 	if ep.Closed() {
 		return 0, core.ErrNoProtoOpt
 	}
-	return datagram.Link(ep.port)
+	return datagram.Datapath(ep.port)
 }
 
 // SetOpt is fi_setopt (fi_endpoint(3)).
 func (ep *rdmEndpoint) SetOpt(opt core.EPOpt, value int) error {
-	if opt != core.OptDatagramLink {
+	if opt != core.OptDatapath {
 		return ep.Reliable.SetOpt(opt, value)
 	}
 	ep.prog.Lock()
@@ -203,9 +203,9 @@ func (ep *rdmEndpoint) SetOpt(opt core.EPOpt, value int) error {
 	if ep.Closed() {
 		return core.ErrNoProtoOpt
 	}
-	err := datagram.SetLink(ep.port, value)
+	err := datagram.SetDatapath(ep.port, value)
 	if err == nil {
-		ep.link = value
+		ep.datapath = value
 		datagram.ExpectAll(ep.port, ep.Known)
 	}
 	return err
@@ -214,7 +214,7 @@ func (ep *rdmEndpoint) SetOpt(opt core.EPOpt, value int) error {
 // Close closes the endpoint (fi_close(3)). It transmits posted data until peers have acknowledged it, for as long
 // as OptLinger allows.
 func (ep *rdmEndpoint) Close() error {
-	return ep.CloseWith((*departure)(ep), func() {
+	return ep.CloseWith((*endpointDrain)(ep), func() {
 		for p := range ep.eng.Each {
 			ep.eng.Remove(p, xengine.ErrClosed)
 		}
@@ -226,11 +226,11 @@ func (ep *rdmEndpoint) Close() error {
 	})
 }
 
-// departure is the work that a closing endpoint waits for (endpoint.Drainer).
-type departure rdmEndpoint
+// endpointDrain is the work that a closing endpoint waits for (endpoint.Drainer).
+type endpointDrain rdmEndpoint
 
 // BeginDrain implements endpoint.Drainer.
-func (d *departure) BeginDrain() {
+func (d *endpointDrain) BeginDrain() {
 	ep, now := (*rdmEndpoint)(d), mono.Now()
 	ep.eng.Shutdown(int64(now))
 	ep.transmit(now)
@@ -238,7 +238,7 @@ func (d *departure) BeginDrain() {
 
 // Drained implements endpoint.Drainer. It advances the engine's time itself, because the goroutine that calls Close
 // may not be the one that serves the timer.
-func (d *departure) Drained(all bool) bool {
+func (d *endpointDrain) Drained(all bool) bool {
 	ep, now := (*rdmEndpoint)(d), mono.Now()
 	if ep.lost != nil || ep.eng.Flushed(all) {
 		return true

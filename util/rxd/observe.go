@@ -3,15 +3,15 @@ package rxd
 import (
 	"gofabric/internal/endpoint"
 	"gofabric/internal/telemetry"
-	"gofabric/util/rxd/engine"
+	"gofabric/util/rxd/session"
 )
 
 // path gives a peer the methods that telemetry calls.
-type path engine.Peer
+type path session.Peer
 
 // ObservePath implements endpoint.Path.
 func (p *path) ObservePath(c telemetry.Counts) {
-	s, ok := (*engine.Peer)(p).Flow()
+	s, ok := (*session.Peer)(p).Flow()
 	if !ok {
 		return
 	}

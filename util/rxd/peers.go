@@ -11,7 +11,7 @@ import (
 	"gofabric/internal/mono"
 	"gofabric/internal/transport/datagram"
 	xengine "gofabric/internal/xnet/engine"
-	"gofabric/util/rxd/engine"
+	"gofabric/util/rxd/session"
 )
 
 // Route implements endpoint.Router. Locked.
@@ -36,7 +36,7 @@ func (ep *rdmEndpoint) Route(dest core.FIAddr) (*xengine.Conn, error) {
 }
 
 // index stores the peer of an index in the vector.
-func (ep *rdmEndpoint) index(fi core.FIAddr, p *engine.Peer) {
+func (ep *rdmEndpoint) index(fi core.FIAddr, p *session.Peer) {
 	if n := uint64(fi) + 1; n > uint64(len(ep.byFI)) {
 		ep.byFI = slices.Grow(ep.byFI, int(n)-len(ep.byFI))[:n]
 	}
@@ -44,7 +44,7 @@ func (ep *rdmEndpoint) index(fi core.FIAddr, p *engine.Peer) {
 }
 
 // forget removes a peer that has ended.
-func (ep *rdmEndpoint) forget(p *engine.Peer) {
+func (ep *rdmEndpoint) forget(p *session.Peer) {
 	delete(ep.refusals, p)
 	if fi := p.Conn().Src; fi < uint64(len(ep.byFI)) && ep.byFI[fi] == p {
 		ep.byFI[fi] = nil
@@ -101,7 +101,7 @@ type hooks rdmEndpoint
 
 // Sink implements engine.Hooks. One sink serves all peers, unless the application wants the addresses of peers that
 // are not in the vector (FI_SOURCE_ERR).
-func (h *hooks) Sink(p *engine.Peer) xengine.Sink {
+func (h *hooks) Sink(p *session.Peer) xengine.Sink {
 	if h.NamesUnknownSources() {
 		return &endpoint.UnknownSource{Sink: (*sink)(h), E: &h.Endpoint, Addr: &p.Addr}
 	}
@@ -109,14 +109,14 @@ func (h *hooks) Sink(p *engine.Peer) xengine.Sink {
 }
 
 // PeerUp implements engine.Hooks.
-func (h *hooks) PeerUp(p *engine.Peer) {
+func (h *hooks) PeerUp(p *session.Peer) {
 	if fi := p.Conn().Src; fi != xengine.AnySource {
 		(*rdmEndpoint)(h).index(core.FIAddr(fi), p) // it sent first, and is in the vector
 	}
 }
 
 // PeerFailed implements engine.Hooks.
-func (h *hooks) PeerFailed(p *engine.Peer, _ error) { (*rdmEndpoint)(h).forget(p) }
+func (h *hooks) PeerFailed(p *session.Peer, _ error) { (*rdmEndpoint)(h).forget(p) }
 
 // Reverse implements engine.Hooks.
 func (h *hooks) Reverse(addr netip.AddrPort) uint64 {
@@ -147,17 +147,19 @@ func (h *hooks) MaxDatagram(dest netip.AddrPort) int { return h.port.MaxDatagram
 // sink gives the endpoint the methods that the connections of its peers call.
 type sink rdmEndpoint
 
-func (s *sink) Completed(c *xengine.Completion)             { s.Endpoint.Completed(c) }
-func (s *sink) Sent(o *xengine.Send)                        { s.Endpoint.Sent(o) }
-func (s *sink) Received(r *xengine.RxOp)                    { s.Endpoint.Received(r) }
-func (s *sink) Requested(*xengine.Conn, []byte)             {}
-func (s *sink) Connected(*xengine.Conn, []byte)             {}
-func (s *sink) Failed(c *xengine.Conn, err error, _ []byte) { s.eng.Failed(c.User.(*engine.Peer), err) }
-func (s *sink) Resumed(c *xengine.Conn)                     { s.eng.Resumed(c.User.(*engine.Peer)) }
+func (s *sink) Completed(c *xengine.Completion) { s.Endpoint.Completed(c) }
+func (s *sink) Sent(o *xengine.Send)            { s.Endpoint.Sent(o) }
+func (s *sink) Received(r *xengine.RxOp)        { s.Endpoint.Received(r) }
+func (s *sink) Requested(*xengine.Conn, []byte) {}
+func (s *sink) Connected(*xengine.Conn, []byte) {}
+func (s *sink) Failed(c *xengine.Conn, err error, _ []byte) {
+	s.eng.Failed(c.User.(*session.Peer), err)
+}
+func (s *sink) Resumed(c *xengine.Conn) { s.eng.Resumed(c.User.(*session.Peer)) }
 
 // Replied implements engine.Sink. Answers that result from a posted receive leave with the next pass.
 func (s *sink) Replied(c *xengine.Conn) {
-	s.eng.Posted(c.User.(*engine.Peer))
+	s.eng.Posted(c.User.(*session.Peer))
 	if !s.taking && !s.out.busy && !s.Closed() {
 		s.batch.Answer(s.prog.Batch(), (*flusher)(s))
 	}

@@ -9,7 +9,7 @@ import (
 	"gofabric/core"
 	"gofabric/internal/mono"
 	xengine "gofabric/internal/xnet/engine"
-	"gofabric/util/rxd/engine"
+	"gofabric/util/rxd/session"
 )
 
 // refusedAfter is how long ICMP must report that there is no socket before a peer fails. ICMP messages may be
@@ -35,7 +35,7 @@ func (ep *rdmEndpoint) Refused(dest netip.AddrPort, err error) {
 	r, ok := ep.refusals[p]
 	if moved := c.BytesIn + c.BytesOut; !ok || r.moved != moved {
 		if ep.refusals == nil {
-			ep.refusals = map[*engine.Peer]refusal{}
+			ep.refusals = map[*session.Peer]refusal{}
 		}
 		ep.refusals[p] = refusal{now, moved}
 		return

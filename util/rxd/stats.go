@@ -3,13 +3,13 @@ package rxd
 import (
 	"gofabric/core"
 	"gofabric/internal/transport/datagram"
-	"gofabric/util/rxd/engine"
 	"gofabric/util/rxd/flow"
+	"gofabric/util/rxd/session"
 )
 
 // Stats are the counters of an endpoint.
 type Stats struct {
-	engine.Stats
+	session.Stats
 	Port  datagram.Stats
 	Flows flow.Counts // of all gofabric peers, including past ones
 	Peers int         // peers of the endpoint now

@@ -10,12 +10,12 @@ import (
 	"gofabric/internal/batch"
 	"gofabric/internal/mono"
 	xengine "gofabric/internal/xnet/engine"
-	"gofabric/util/rxd/engine"
+	"gofabric/util/rxd/session"
 )
 
 const (
-	runBytes = 65507           // most bytes in one run of datagrams: as many as one datagram can hold
-	smallMax = engine.SmallMax // longest payload that is copied behind its header: one slice costs less than two
+	runBytes = 65507            // most bytes in one run of datagrams: as many as one datagram can hold
+	smallMax = session.SmallMax // longest payload that is copied behind its header: one slice costs less than two
 	flatSize = 128 << 10
 )
 
@@ -39,7 +39,7 @@ type outbox struct {
 	busy    bool
 	held    []byte // copy of the run that the port did not take
 	heldSeg int
-	item    engine.Out
+	item    session.Out
 	payload [][]byte
 }
 
@@ -49,13 +49,13 @@ func (o *outbox) init(segments int) {
 }
 
 // fits reports whether a datagram can join the run.
-func (o *outbox) fits(d *engine.Out) bool {
+func (o *outbox) fits(d *session.Out) bool {
 	return o.n < o.max && !o.done && d.Ext && d.To == o.to && d.Len <= o.seg && o.bytes+d.Len <= runBytes
 }
 
 // Posted implements endpoint.Router. The message leaves now, or with others before the next pass. Locked.
 func (ep *rdmEndpoint) Posted(c *xengine.Conn, more bool) *batch.Stream {
-	ep.eng.Posted(c.User.(*engine.Peer))
+	ep.eng.Posted(c.User.(*session.Peer))
 	if ep.out.blocked {
 		return nil
 	}
@@ -83,7 +83,7 @@ func (ep *rdmEndpoint) transmit(now mono.Time) {
 	}
 	o.busy = true
 	for !o.blocked && ep.lost == nil {
-		if cap(o.flat)-len(o.flat) < engine.HeadMax+smallMax {
+		if cap(o.flat)-len(o.flat) < session.HeadMax+smallMax {
 			o.send(ep)
 			o.flat = o.flat[:0]
 			continue
@@ -109,7 +109,7 @@ func (ep *rdmEndpoint) transmit(now mono.Time) {
 }
 
 // add adds a datagram to the run. If it does not fit, add sends the run first.
-func (o *outbox) add(ep *rdmEndpoint, d *engine.Out) {
+func (o *outbox) add(ep *rdmEndpoint, d *session.Out) {
 	if o.n > 0 && !o.fits(d) {
 		o.send(ep)
 	}

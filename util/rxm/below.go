@@ -12,13 +12,13 @@ import (
 // nativeConn is one of the connections between the endpoint and a native peer. It is the engine.Sink of its
 // connection, and the memory that the peer may access over it (engine.Memory).
 type nativeConn struct {
-	n     *native
-	index int // 0 for the first, which carries everything that must keep its order
-	conn  *xengine.Conn
-	link  stream.Link
-	l     *peers.AuxConn // nil for the first
-	inbox [][]byte       // packets that the gateway has refused for now
-	ended bool           // the connection has ended; inbox may still hold packets
+	n      *native
+	index  int // 0 for the first, which carries everything that must keep its order
+	conn   *xengine.Conn
+	stream stream.Conn
+	l      *peers.AuxConn // nil for the first
+	inbox  [][]byte       // packets that the gateway has refused for now
+	ended  bool           // the connection has ended; inbox may still hold packets
 }
 
 // attach makes c the connection of s.
@@ -28,13 +28,13 @@ func (s *nativeConn) attach(c *xengine.Conn) {
 	c.Extended, c.Ours, c.Rendezvous = false, false, false
 	c.Agreed &^= xwire.FeatureVerdicts
 	ep.packets.grow()
-	s.link.OnMoved(s.n.service)
+	s.stream.OnMoved(s.n.service)
 }
 
 // addAux adds l to the connections of n. A connection that this endpoint has requested is up; one that the peer has
 // requested is about to be.
 func (n *native) addAux(l *peers.AuxConn) {
-	s := &nativeConn{n: n, index: int(l.Index()), conn: l.Conn, link: l.Link, l: l}
+	s := &nativeConn{n: n, index: int(l.Index()), conn: l.Conn, stream: l.Stream, l: l}
 	s.attach(l.Conn)
 	l.User = s
 	n.conns = append(n.conns, s)
@@ -106,7 +106,7 @@ func (s *nativeConn) Received(r *xengine.RxOp) {
 func (s *nativeConn) keep(pkt []byte) {
 	s.inbox = append(s.inbox, bytes.Clone(pkt))
 	s.n.ep.packets.put(pkt)
-	s.link.Hold(true)
+	s.stream.Hold(true)
 }
 
 // Requested, Connected, Failed, Resumed and Replied implement engine.Sink.
@@ -131,8 +131,8 @@ func (s *nativeConn) Failed(c *xengine.Conn, err error, data []byte) {
 	n.service()
 }
 
-func (s *nativeConn) Resumed(*xengine.Conn) { s.link.Resumed() }
-func (s *nativeConn) Replied(*xengine.Conn) { s.link.Replied() }
+func (s *nativeConn) Resumed(*xengine.Conn) { s.stream.Resumed() }
+func (s *nativeConn) Replied(*xengine.Conn) { s.stream.Replied() }
 
 // Verify implements engine.Memory: the memory that the gateway has exposed, and the domain's regions that the
 // endpoint's peers may access.

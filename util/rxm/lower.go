@@ -7,11 +7,11 @@ import (
 
 	xengine "gofabric/internal/xnet/engine"
 	xwire "gofabric/internal/xnet/wire"
-	"gofabric/util/rxm/engine"
+	"gofabric/util/rxm/gateway"
 	"gofabric/util/rxm/wire"
 )
 
-var _ engine.Lower = (*native)(nil)
+var _ gateway.Lower = (*native)(nil)
 
 // slot is a posted operation of a connection.
 type slot struct {
@@ -110,7 +110,7 @@ func (n *native) Read(local [][]byte, remote []xwire.RMAIov, token uint64) error
 }
 
 // Write implements engine.Lower.
-func (n *native) Write(local [][]byte, remote []xwire.RMAIov, w engine.Write, token uint64) (bool, error) {
+func (n *native) Write(local [][]byte, remote []xwire.RMAIov, w gateway.Write, token uint64) (bool, error) {
 	o := &n.ep.d.send
 	*o = xengine.Send{Kind: xengine.KindWrite, NIOV: len(local), NRMA: len(remote), Ack: w.Delivery, HasData: w.HasData, Data: w.Data}
 	copy(o.IOV[:], local)

@@ -12,15 +12,15 @@ import (
 	"gofabric/internal/telemetry"
 	"gofabric/internal/transport/stream"
 	xengine "gofabric/internal/xnet/engine"
-	"gofabric/util/rxm/engine"
+	"gofabric/util/rxm/gateway"
 	"gofabric/util/rxm/wire"
 )
 
 // native translates between the endpoint and a native peer. Operations are posted to upper. The gateway translates
-// upper's stream to messages, reads and writes over its connections, of which there is one or several. Links carry
+// upper's stream to messages, reads and writes over its connections, of which there is one or several. Streams carry
 // these.
 //
-// To package peers, native is a stream.Link; to the gateway it is engine.Lower (lower.go). below.go has what the
+// To package peers, native is a stream.Conn; to the gateway it is engine.Lower (lower.go). below.go has what the
 // connections call. The gateway is never called from within one of its own calls: events that come meanwhile are
 // kept until service runs.
 type native struct {
@@ -28,7 +28,7 @@ type native struct {
 	p     *peers.Peer
 	conns []*nativeConn // the first exists as long as native does
 	upper *xengine.Conn
-	gw    *engine.Gateway
+	gw    *gateway.Gateway
 	sink  xengine.Sink // of upper
 
 	ended []ending // operations of connections that have ended, not reported to the gateway yet
@@ -57,7 +57,7 @@ type ending struct {
 // newNative puts a gateway between p and its connection c. Operations for p are posted to n.upper from now on.
 func newNative(ep *rdmEndpoint, p *peers.Peer, c *xengine.Conn, remote uint64) *native {
 	n := &native{ep: ep, p: p}
-	n.conns = []*nativeConn{{n: n, conn: c, link: p.Link}}
+	n.conns = []*nativeConn{{n: n, conn: c, stream: p.Stream}}
 	d := ep.d
 	n.sink = p.SinkOver(upperSink{p})
 	u := xengine.NewWaiting(d.Pool(), ep.upper, ep.Own, ep.Memory(), n.sink)
@@ -66,8 +66,8 @@ func newNative(ep *rdmEndpoint, p *peers.Peer, c *xengine.Conn, remote uint64) *
 	n.conns[0].attach(c)
 	cfg := d.s.gateway()
 	cfg.RemoteConn = wire.ConnIndex(remote)
-	n.gw = engine.New(cfg, u, ep.Memory(), n)
-	p.Conn, p.Link, p.User = u, n, n
+	n.gw = gateway.New(cfg, u, ep.Memory(), n)
+	p.Conn, p.Stream, p.User = u, n, n
 	return n
 }
 
@@ -130,8 +130,8 @@ func (n *native) post() {
 	}
 	for i := 0; i < len(n.conns) && !n.closed; i++ { // a connection, or all of them, may end meanwhile
 		if s := n.conns[i]; !s.ended {
-			s.link.Hold(len(s.inbox) > 0)
-			s.link.Posted(n.more)
+			s.stream.Hold(len(s.inbox) > 0)
+			s.stream.Posted(n.more)
 		}
 	}
 }
@@ -169,13 +169,13 @@ func (n *native) deliverFrom(s *nativeConn) bool {
 	return true
 }
 
-// Local, Peer and Attach implement stream.Link.
+// Local, Peer and Attach implement stream.Conn.
 func (n *native) Local() netip.AddrPort        { return n.first().Local() }
 func (n *native) Peer() netip.AddrPort         { return n.first().Peer() }
 func (n *native) Attach(c *xengine.Conn) error { return n.first().Attach(c) }
 
-// first returns the link of the first connection.
-func (n *native) first() stream.Link { return n.conns[0].link }
+// first returns the stream of the first connection.
+func (n *native) first() stream.Conn { return n.conns[0].stream }
 
 // Forget implements endpoint.Forgetter. Package peers handles the auxiliary connections.
 func (n *native) Forget(key uint64) { n.conns[0].conn.Forget(key) }
@@ -187,21 +187,21 @@ func (n *native) ObservePath(c telemetry.Counts) {
 	}
 }
 
-// Halted implements endpoint.Halting, also with the first connection.
-func (n *native) Halted() (why string, bytes, token uint64, yes bool) {
-	if h, ok := n.first().(endpoint.Halting); ok {
-		return h.Halted()
+// Stuck implements endpoint.StuckDetector, also with the first connection.
+func (n *native) Stuck() (why string, bytes, token uint64, yes bool) {
+	if h, ok := n.first().(endpoint.StuckDetector); ok {
+		return h.Stuck()
 	}
 	return "", 0, 0, false
 }
 
-// OnMoved, Hold, Replied and Resumed implement stream.Link.
+// OnMoved, Hold, Replied and Resumed implement stream.Conn.
 func (n *native) OnMoved(func()) {}
 func (n *native) Hold(bool)      {}
 func (n *native) Replied()       { n.wake() }
 func (n *native) Resumed()       { n.wake() }
 
-// Posted implements stream.Link.
+// Posted implements stream.Conn.
 func (n *native) Posted(more bool) *batch.Stream {
 	n.more = more
 	n.service()
@@ -209,16 +209,16 @@ func (n *native) Posted(more bool) *batch.Stream {
 	return nil
 }
 
-// Receive implements stream.Link.
+// Receive implements stream.Conn.
 func (n *native) Receive() {
 	for i := 0; i < len(n.conns) && !n.closed; i++ {
 		if s := n.conns[i]; !s.ended {
-			s.link.Receive()
+			s.stream.Receive()
 		}
 	}
 }
 
-// AtRest implements stream.Link.
+// AtRest implements stream.Conn.
 func (n *native) AtRest() bool {
 	for _, s := range n.conns { // package peers asks the other connections itself
 		if len(s.inbox) > 0 {
@@ -229,11 +229,11 @@ func (n *native) AtRest() bool {
 		n.gw.Idle() && n.conns[0].conn.Idle() && n.first().AtRest()
 }
 
-// StopReceiving implements stream.Link. It does nothing: operations that are still due may need packets of the
+// StopReceiving implements stream.Conn. It does nothing: operations that are still due may need packets of the
 // native peer.
 func (n *native) StopReceiving() {}
 
-// Drained implements stream.Link.
+// Drained implements stream.Conn.
 func (n *native) Drained(all bool) bool {
 	if n.closed || n.closing || n.lost != nil {
 		return true
@@ -242,18 +242,18 @@ func (n *native) Drained(all bool) bool {
 		return false
 	}
 	for _, s := range n.conns {
-		if !s.ended && !s.link.Drained(all) {
+		if !s.ended && !s.stream.Drained(all) {
 			return false
 		}
 	}
 	return true
 }
 
-// End implements stream.Link. A native peer without posted operations closes its end and does not report this to
+// End implements stream.Conn. A native peer without posted operations closes its end and does not report this to
 // its application.
 func (n *native) End() { n.first().End() }
 
-// Finish implements stream.Link.
+// Finish implements stream.Conn.
 func (n *native) Finish() {
 	if n.closed {
 		return
@@ -264,7 +264,7 @@ func (n *native) Finish() {
 	n.shut()
 }
 
-// Close implements stream.Link.
+// Close implements stream.Conn.
 func (n *native) Close() {
 	if n.busy {
 		n.closing = true

@@ -10,7 +10,7 @@ import (
 	"gofabric/internal/params"
 	"gofabric/internal/xnet/engine"
 	"gofabric/internal/xnet/wire"
-	rxm "gofabric/util/rxm/engine"
+	rxm "gofabric/util/rxm/gateway"
 )
 
 // settings are the layer's parameters (FI_OFI_RXM_*).

@@ -141,7 +141,7 @@ func (w *world) work() {
 	}
 	if w.cfg.IdleTime > 0 {
 		for range 1 + w.s.IntN(6) {
-			w.tease(w.s.IntN(w.f.nodes), w.s.IntN(w.f.nodes), 40)
+			w.reuseWhileLeft(w.s.IntN(w.f.nodes), w.s.IntN(w.f.nodes), 40)
 		}
 	}
 	w.runFor(span + 100*second)
@@ -150,8 +150,8 @@ func (w *world) work() {
 	w.runFor(60 * second)
 }
 
-// tease makes two nodes communicate again at about the time when their connection is left.
-func (w *world) tease(a, b, times int) {
+// reuseWhileLeft makes two nodes communicate again at about the time when their connection is left.
+func (w *world) reuseWhileLeft(a, b, times int) {
 	if times == 0 {
 		return
 	}
@@ -167,7 +167,7 @@ func (w *world) tease(a, b, times int) {
 		if w.s.Chance(50) {
 			a, b = b, a
 		}
-		w.tease(a, b, times-1)
+		w.reuseWhileLeft(a, b, times-1)
 	})
 }
 

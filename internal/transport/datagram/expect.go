@@ -20,7 +20,7 @@ func Expect(p Port, dest netip.AddrPort) {
 }
 
 // ExpectAll calls Expect for the destinations that an endpoint has already, after its port was opened or has got
-// another link. known returns up to most destinations. Locked.
+// another datapath. known returns up to most destinations. Locked.
 func ExpectAll(p Port, known func(most int) []netip.AddrPort) {
 	if _, ok := p.(Expecter); !ok {
 		return

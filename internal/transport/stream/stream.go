@@ -1,4 +1,4 @@
-// Package stream is the interface between a provider of connections and the layers above it: links that carry the
+// Package stream is the interface between a provider of connections and the layers above it: connections that carry the
 // bytes of an engine.Conn, without the posts, completions and event queues of a MSG endpoint.
 //
 // The layer makes the Conn, with its own receive context, memory and sink. The provider moves its bytes. One
@@ -21,7 +21,7 @@ import (
 // Domain is the domain of a provider of connections as layers see it.
 type Domain interface {
 	core.DomainDriver
-	// Progress returns the engine whose lock guards the domain's links and the layers above.
+	// Progress returns the engine whose lock guards the domain's connections and the layers above.
 	Progress() *progress.Engine
 	// OpenListener binds a listener to info.SrcAddr. Without an address or port number, the system or the
 	// provider's settings choose one. The listener accepts no connection before Listen. Not locked.
@@ -29,7 +29,7 @@ type Domain interface {
 	// Dial starts to connect to dest, from the address of info.SrcAddr if it has one. c is in state Opening. When
 	// the transport is connected, up is called, locked, and calls c.Start. If the connect fails later, Failed of
 	// c's sink is called. Locked.
-	Dial(info *core.Info, dest netip.AddrPort, c *engine.Conn, up func()) (Link, error)
+	Dial(info *core.Info, dest netip.AddrPort, c *engine.Conn, up func()) (Conn, error)
 }
 
 // Impairable is a fabric of connections that can simulate a faulty network.
@@ -47,25 +47,25 @@ type Impairer interface {
 	Stream(patience time.Duration) *impair.Stream
 }
 
-// Impaired is a Domain that may have a simulated network. If it has one, no data may bypass its links, not even
+// Impaired is a Domain that may have a simulated network. If it has one, no data may bypass its connections, not even
 // between processes of one host.
 type Impaired interface {
 	// Faults returns the sum of the counts of all connections. ok is false without an Impairer. Not locked.
 	Faults() (sum impair.StreamStats, ok bool)
 }
 
-// Metered is a Link for which the system has statistics.
+// Metered is a Conn for which the system has statistics.
 type Metered interface {
-	// Meter makes m read the link's statistics until the link closes. Locked.
+	// Meter makes m read the connection's statistics until it closes. Locked.
 	Meter(m *netx.Meter)
 }
 
 // Acceptor gets the connections that peers open. Its methods are called locked.
 type Acceptor interface {
 	// Accepted passes a connection whose request has not arrived. The acceptor gives it a passive Conn with
-	// Link.Attach. The listener bounds the number of such connections: it may fail the Conn in favour of another
+	// Conn.Attach. The listener bounds the number of such connections: it may fail the Conn in favour of another
 	// one.
-	Accepted(l Link)
+	Accepted(l Conn)
 }
 
 // Listener accepts connections of peers. Its methods must be called locked.
@@ -78,13 +78,13 @@ type Listener interface {
 	Close()
 }
 
-// Link carries the bytes of one Conn. Its methods must be called locked.
-type Link interface {
+// Conn carries the bytes of one engine.Conn. Its methods must be called locked.
+type Conn interface {
 	// Local and Peer return the addresses of the transport's ends. The port of a peer that has connected is
 	// ephemeral.
 	Local() netip.AddrPort
 	Peer() netip.AddrPort
-	// Attach gives an accepted link its Conn and starts to receive. On an error the link is closed.
+	// Attach gives an accepted connection its engine.Conn and starts to receive. On an error the connection is closed.
 	Attach(c *engine.Conn) error
 	// OnMoved sets a function that is called, locked, after bytes were passed to the Conn or taken from it.
 	OnMoved(f func())
@@ -101,7 +101,8 @@ type Link interface {
 	Replied()
 	// Resumed is called from Sink.Resumed of the Conn.
 	Resumed()
-	// AtRest reports that the link itself does nothing that the Conn cannot see, such as a move to another carrier.
+	// AtRest reports that the connection itself does nothing that the Conn cannot see, such as a move to another
+	// carrier.
 	AtRest() bool
 	// StopReceiving is called after Conn.BeginClose. It stops receiving, unless the delivery of due data depends on
 	// it.
@@ -111,9 +112,9 @@ type Link interface {
 	Drained(all bool) bool
 	// End shuts down the sending side of the transport. Bytes of the peer are still received, until the Conn fails.
 	End()
-	// Finish transmits the queued data, as far as the transport has room, and closes the link. It does not change
+	// Finish transmits the queued data, as far as the transport has room, and closes the connection. It does not change
 	// the state of the Conn.
 	Finish()
-	// Close closes the link. It does not change the state of the Conn.
+	// Close closes the connection. It does not change the state of the Conn.
 	Close()
 }

@@ -37,9 +37,9 @@ type CMA interface {
 	Identity() *Identity
 	// Invite opens a socket for the peer's process. nil: it cannot.
 	Invite() Invitation
-	// Show proves, at the socket that c names, that this process is at the end e of the connection, as this end
+	// Prove proves, at the socket that c names, that this process is at the end e of the connection, as this end
 	// sees it. The peer refuses a process that it does not believe.
-	Show(c *wire.Challenge, e *Ends)
+	Prove(c *wire.Challenge, e *Ends)
 	// Address returns the address of b for a peer. b must not move.
 	Address(b []byte) uint64
 	// NewSeals returns memory for the seals of a connection.
@@ -48,14 +48,14 @@ type CMA interface {
 	Copy(r *CMARequest) CMAResult
 }
 
-// Invitation is a socket where the peer's process must show itself. Met or Close closes it.
+// Invitation is a socket where the peer's process must prove itself. Verify or Close closes it.
 type Invitation interface {
 	// Challenge returns the random bytes and the name of the socket, for the peer.
 	Challenge() *wire.Challenge
-	// Met reports whether, according to the kernel, a process of this user has connected with the challenge for the
+	// Verify reports whether, according to the kernel, a process of this user has connected with the challenge for the
 	// connection e, has this pid, is alive, and has the challenge at this address of its memory. Everything else is
 	// refused for good and logged.
-	Met(e *Ends, pid uint32, at uint64) bool
+	Verify(e *Ends, pid uint32, at uint64) bool
 	// Close ends the wait.
 	Close()
 }
@@ -96,7 +96,7 @@ const cmaMax = 64 << 20
 type cma struct {
 	asked      bool // we have sent hello
 	waits      bool // the peer's final answer has not come
-	shown      bool // we have answered the peer's challenge
+	proved     bool // we have answered the peer's challenge
 	peerCopies bool // the peer copies our messages
 	copies     bool // we copy the peer's messages
 	greeted    bool // the peer has sent hello
@@ -162,11 +162,11 @@ func (m *cma) hello(b []byte, by CMA, way func() (Ends, bool), out []byte) ([]by
 func (m *cma) challenged(b []byte, by CMA, out []byte) ([]byte, error) {
 	c, err := wire.ParseChallenge(b)
 	// A challenge answers our hello, once.
-	if err != nil || !m.waits || m.shown {
+	if err != nil || !m.waits || m.proved {
 		return nil, ErrProtocol
 	}
-	m.cell, m.shown = c.Seal, true
-	by.Show(&c, &m.ends)
+	m.cell, m.proved = c.Seal, true
+	by.Prove(&c, &m.ends)
 	return wire.AppendProof(out, by.Address(m.cell[:])), nil
 }
 
@@ -176,7 +176,7 @@ func (m *cma) proof(b []byte, out []byte) ([]byte, error) {
 	if err != nil || m.invited == nil {
 		return nil, ErrProtocol
 	}
-	met := m.invited.Met(&m.ends, m.pid, at)
+	met := m.invited.Verify(&m.ends, m.pid, at)
 	m.invited = nil
 	if !met {
 		return m.refusal(out), nil
@@ -187,7 +187,7 @@ func (m *cma) proof(b []byte, out []byte) ([]byte, error) {
 
 // ready notes that the peer can read our memory.
 func (m *cma) ready() error {
-	if !m.shown {
+	if !m.proved {
 		return ErrProtocol
 	}
 	m.peerCopies, m.waits = true, false

@@ -16,7 +16,7 @@ type fakeHost struct {
 	reads   int
 	full    bool // there can be no invitations
 	invited int  // of them
-	guests  map[wire.Challenge]visitor
+	guests  map[wire.Challenge]connectedProcess
 	ways    [2]*fakeWay
 	number  uint64 // of the last seal
 	copied  func() // called once, after a message was copied and before its seal is read
@@ -41,8 +41,8 @@ type fakeInvitation struct {
 	c wire.Challenge
 }
 
-// visitor is a process that has connected, as the kernel reports it.
-type visitor struct {
+// connectedProcess is a process that has connected, as the kernel reports it.
+type connectedProcess struct {
 	pid  uint32
 	ends Ends
 }
@@ -57,19 +57,19 @@ func (p *process) Invite() Invitation {
 		Place: [wire.NameLen]byte{p.n, byte(p.id.PID), 1}}}
 }
 
-func (p *process) Show(c *wire.Challenge, e *Ends) {
+func (p *process) Prove(c *wire.Challenge, e *Ends) {
 	if p.shy {
 		return
 	}
 	if p.r.guests == nil {
-		p.r.guests = map[wire.Challenge]visitor{}
+		p.r.guests = map[wire.Challenge]connectedProcess{}
 	}
-	p.r.guests[*c] = visitor{p.pid, *e}
+	p.r.guests[*c] = connectedProcess{p.pid, *e}
 }
 
 func (v *fakeInvitation) Challenge() *wire.Challenge { return &v.c }
 
-func (v *fakeInvitation) Met(e *Ends, pid uint32, at uint64) bool {
+func (v *fakeInvitation) Verify(e *Ends, pid uint32, at uint64) bool {
 	v.Close()
 	g := v.p.r.guests[v.c]
 	if g.pid != pid || g.ends != (Ends{e.Space, e.Peer, e.Local}) {
@@ -301,7 +301,7 @@ func TestCMARefused(t *testing.T) {
 		"another port":    func(_ *fakeHost, _ *process, a, _ *fakeWay) { a.ends.Local[17]++ },
 		"another peer":    func(_ *fakeHost, _ *process, a, _ *fakeWay) { a.ends.Peer[17]++ },
 		"another space":   func(_ *fakeHost, _ *process, a, _ *fakeWay) { a.ends.Space++ },
-		"not shown":       func(_ *fakeHost, p *process, _, _ *fakeWay) { p.shy = true },
+		"not proved":      func(_ *fakeHost, p *process, _, _ *fakeWay) { p.shy = true },
 		"no socket":       func(r *fakeHost, _ *process, _, _ *fakeWay) { r.full = true },
 		"far for us":      func(_ *fakeHost, _ *process, _, b *fakeWay) { b.far = true },
 		"far for it":      func(_ *fakeHost, _ *process, a, _ *fakeWay) { a.far = true },

@@ -159,9 +159,9 @@ func TestCoalescedEnds(t *testing.T) {
 	})
 }
 
-// TestCoalescedRooms has a coalesced message for a multi-receive buffer, and one in the middle of which the budget
+// TestCoalescedReceiveSpace has a coalesced message for a multi-receive buffer, and one in the middle of which the budget
 // for unexpected messages is used up.
-func TestCoalescedRooms(t *testing.T) {
+func TestCoalescedReceiveSpace(t *testing.T) {
 	variants(t, func(s *script) {
 		connectGofabric(s)
 		op := s.b.rx.NewOp()

@@ -25,9 +25,9 @@ type Sink interface {
 // socket what they began over TCP (wire.ExtOffer, ExtMoved). The connection only carries the transport's messages.
 // Its bytes continue without a gap.
 type Mover interface {
-	// Heard brings a message of the transport at the other end of c: an ExtOffer or ExtMoved. body is borrowed and
+	// Received brings a message of the transport at the other end of c: an ExtOffer or ExtMoved. body is borrowed and
 	// begins with the kind. It is called within Receive and must not call the engine. An error ends the connection.
-	Heard(c *Conn, kind wire.ExtKind, body []byte) error
+	Received(c *Conn, kind wire.ExtKind, body []byte) error
 }
 
 // Leaver decides whether two ends that have nothing to send part for some time. Each sends ExtBye behind its last

@@ -62,7 +62,7 @@ func (c *Conn) endExt(n int) {
 	case wire.ExtOffer, wire.ExtMoved:
 		// Only transports that can move have asked for these.
 		if m := c.cfg.Mover; m != nil {
-			err = m.Heard(c, kind, b)
+			err = m.Received(c, kind, b)
 		}
 	default: // of a later version; we did not ask for it
 	}

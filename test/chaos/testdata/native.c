@@ -1,8 +1,8 @@
 /*
- * A box or a courier on native libfabric: an RDM endpoint that receives from couriers, or sends to a box.
+ * A server or a client on native libfabric: an RDM endpoint that receives from clients, or sends to a server.
  *
- *     native box     PROVIDER ADDRESS PORT JOURNAL EPOCH MOST
- *     native courier PROVIDER ADDRESS PORT JOURNAL EPOCH MOST LIFE TO-PORT COUNT
+ *     native server PROVIDER ADDRESS PORT JOURNAL EPOCH MOST
+ *     native client PROVIDER ADDRESS PORT JOURNAL EPOCH MOST LIFE TO-PORT COUNT
  *
  * Content and journal are those of content_test.go and journal_test.go. EPOCH is in microseconds.
  */
@@ -106,7 +106,7 @@ static void receive(uint8_t **buf, struct fi_context *ctx, int i)
 	must(rc, "receive");
 }
 
-static void box(void)
+static void server(void)
 {
 	static struct fi_context ctx[RECEIVES];
 	uint8_t *buf[RECEIVES], *want = malloc(most), c;
@@ -139,7 +139,7 @@ static void box(void)
 			word = i % 2 ? e.tag : e.data;
 			fill(want, size_of(word), word);
 			if (e.len != size_of(word) || memcmp(buf[i], want, e.len))
-				printf("FAIL altered the native box: %zu bytes of %llx\n", e.len, (unsigned long long)word);
+				printf("FAIL altered the native server: %zu bytes of %llx\n", e.len, (unsigned long long)word);
 			else
 				note(RECEIVED, word, 0, 0);
 		}
@@ -150,7 +150,7 @@ static void box(void)
 	}
 }
 
-static void courier(uint64_t life, const char *addr, int port, uint64_t count)
+static void client(uint64_t life, const char *addr, int port, uint64_t count)
 {
 	struct sockaddr_in to = { .sin_family = AF_INET, .sin_port = htons((uint16_t)port) };
 	struct fi_cq_tagged_entry e;
@@ -210,10 +210,10 @@ int main(int argc, char **argv)
 	must(fi_ep_bind(ep, &cq->fid, FI_TRANSMIT | FI_RECV), "fi_ep_bind");
 	must(fi_ep_bind(ep, &av->fid, 0), "fi_ep_bind");
 	must(fi_enable(ep), "fi_enable");
-	if (!strcmp(argv[1], "box"))
-		box();
+	if (!strcmp(argv[1], "server"))
+		server();
 	else
-		courier(strtoull(argv[8], NULL, 10), argv[3], atoi(argv[9]), strtoull(argv[10], NULL, 10));
+		client(strtoull(argv[8], NULL, 10), argv[3], atoi(argv[9]), strtoull(argv[10], NULL, 10));
 	fi_close(&ep->fid);
 	fi_close(&av->fid);
 	fi_close(&cq->fid);

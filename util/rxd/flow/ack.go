@@ -7,7 +7,7 @@ import "gofabric/util/rxd/wire"
 // (loss.go) and congestion control (congestion.go).
 //
 // ackFields are the fields of a header that acknowledge what we sent, without the selective acknowledgements. They
-// are kept apart from the header because deferredack.go stores them.
+// are kept apart from the header because delayedack.go stores them.
 type ackFields struct {
 	ack    uint64
 	window uint32

@@ -15,7 +15,7 @@ var (
 )
 
 // Source supplies the bytes to transmit. It is the connection of the operation engine (internal/xnet/engine),
-// behind an adapter in util/rxd/engine.
+// behind an adapter in util/rxd/session.
 type Source interface {
 	// Next returns the next bytes of the stream, at most max bytes in at most cap(list) slices, and marks them as
 	// taken. The slices stay valid and unchanged until Acked covers them, because the flow may have to send them

@@ -74,7 +74,7 @@ const (
 	fExpecting                           // the peer is expected to send an answer (Expect)
 	fDelayAcks                           // acknowledgements wait for PassDone (DelayAcks)
 	fRemainder                           // pieces of a segment longer than a datagram are still to be sent
-	fAckDeferred                         // an acknowledgement waits in tx.deferred
+	fAckDelayed                          // an acknowledgement waits in tx.delayed
 )
 
 // Init makes a flow to a peer whose last datagram came at now. The flow keeps cfg, src and sink. It reads the fields of
@@ -122,8 +122,8 @@ func (f *Flow) Close(now int64) {
 	if f.dead != nil || f.flags&fClosing != 0 {
 		return
 	}
-	// The source may have nothing left once the deferred acknowledgement is processed.
-	f.takeDeferredAck()
+	// The source may have nothing left once the delayed acknowledgement is processed.
+	f.takeDelayedAck()
 	f.flags |= fClosing
 	f.finish()
 }
@@ -196,9 +196,9 @@ func (f *Flow) DelayAcks(on bool) {
 }
 
 // PassDone says that the application had the chance to answer what was delivered. An acknowledgement that waited to
-// travel with an answer leaves with the next Poll, and one received that was deferred is processed.
+// travel with an answer leaves with the next Poll, and one received that was delayed is processed.
 func (f *Flow) PassDone(now int64) {
-	f.takeDeferredAck()
+	f.takeDelayedAck()
 	if f.unacked > 0 {
 		f.flags |= fAckNow
 	}
@@ -221,7 +221,7 @@ func (f *Flow) Expect(now int64, owed bool) {
 	if f.dead != nil || owed == (f.flags&fExpecting != 0) {
 		return
 	}
-	f.takeDeferredAck()
+	f.takeDelayedAck()
 	f.flags ^= fExpecting
 	if !owed || f.cfg.PeerTimeout <= 0 {
 		return
@@ -273,7 +273,7 @@ func (f *Flow) Advance(now int64) {
 	if f.dead != nil {
 		return
 	}
-	f.takeDeferredAck()
+	f.takeDelayedAck()
 	if f.ackAt != 0 && now >= f.ackAt {
 		f.ackAt = 0
 		f.flags |= fAckNow

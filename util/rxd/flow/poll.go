@@ -23,9 +23,9 @@ func (f *Flow) Poll(now int64, out *Datagram) bool {
 	}
 	// Flags that need more than new data or a retransmission.
 	const special = fAckNow | fResendFirst | fTailProbe | fProbe | fFinDue | fRemainder
-	// What is about to leave may depend on the deferred acknowledgement.
-	if f.flags&fAckDeferred != 0 && (f.flags&special != 0 || !f.fitsWithoutAck()) {
-		f.takeDeferredAck()
+	// What is about to leave may depend on the delayed acknowledgement.
+	if f.flags&fAckDelayed != 0 && (f.flags&special != 0 || !f.fitsWithoutAck()) {
+		f.takeDelayedAck()
 	}
 	if f.flags&special != 0 {
 		// A datagram with data acknowledges, too, but only one without data has SACK blocks.

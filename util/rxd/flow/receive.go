@@ -8,8 +8,8 @@ import "gofabric/util/rxd/wire"
 // Acknowledgements follow RFC 5681, 4.2: at once for data out of order and for data that fills a hole, otherwise
 // after ackEveryBytes or ackDelayMax, so that an answer of the application can carry them.
 func (f *Flow) Receive(now int64, h *wire.XHeader, payload []byte) {
-	// An earlier deferred acknowledgement must be processed first: acknowledgements are processed in order.
-	f.takeDeferredAck()
+	// An earlier delayed acknowledgement must be processed first: acknowledgements are processed in order.
+	f.takeDelayedAck()
 	if f.dead != nil {
 		return
 	}
@@ -21,8 +21,8 @@ func (f *Flow) Receive(now int64, h *wire.XHeader, payload []byte) {
 		return
 	}
 	f.receivedAt = now
-	if f.canDeferAck(h) {
-		f.deferAck(now, h)
+	if f.canDelayAck(h) {
+		f.delayAck(now, h)
 	} else {
 		// Of a reset, too: an operation that the peer has taken must not fail.
 		f.processAck(now, ackFieldsOf(h), h.SACK[:h.NSACK])

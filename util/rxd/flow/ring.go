@@ -65,7 +65,7 @@ type sender struct {
 	rack       rack
 	cc         congestion
 	rate       rate
-	deferred   deferredAck // with fAckDeferred
+	delayed    delayedAck // with fAckDelayed
 }
 
 // reset prepares a sender that comes from the pool, all of whose fields are zero.

@@ -101,29 +101,29 @@ func TestGuardRoot(t *testing.T) {
 	}
 }
 
-// TestSeldom: the daemon logs messages that users can cause a few times in each period, with the number of omitted
+// TestLogLimiter: the daemon logs messages that users can cause a few times in each period, with the number of omitted
 // ones.
-func TestSeldom(t *testing.T) {
+func TestLogLimiter(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var text bytes.Buffer
 		log := slog.New(slog.NewTextHandler(&text, nil))
-		var s Seldom
+		var s LogLimiter
 		for i := range 1000 {
 			s.Log(log, 1, slog.LevelInfo, "no", "n", i)
 			s.Log(log, 1, slog.LevelDebug, "never")
 		}
-		if n := strings.Count(text.String(), "\n"); n != seldomLines {
+		if n := strings.Count(text.String(), "\n"); n != logLines {
 			t.Errorf("%d lines", n)
 		}
 		s.Log(log, 2, slog.LevelInfo, "another user")
 		if !strings.Contains(text.String(), "another user") {
 			t.Error("one user's messages suppress another user's")
 		}
-		ctx, cancel := context.WithTimeout(t.Context(), seldomTime)
+		ctx, cancel := context.WithTimeout(t.Context(), logPeriod)
 		defer cancel()
 		<-ctx.Done()
 		s.Log(log, 1, slog.LevelInfo, "no")
-		if want := fmt.Sprint("left_out=", 1000-seldomLines); !strings.Contains(text.String(), want) {
+		if want := fmt.Sprint("left_out=", 1000-logLines); !strings.Contains(text.String(), want) {
 			t.Errorf("the log does not contain %s", want)
 		}
 	})

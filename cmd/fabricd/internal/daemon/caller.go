@@ -13,8 +13,8 @@ type Caller struct {
 	Admin         bool // the token has the rights of root
 }
 
-// nobody is a caller without credentials.
-var nobody = Caller{UID: -1, GID: -1, PID: -1, Remote: true}
+// noCaller is a caller without credentials.
+var noCaller = Caller{UID: -1, GID: -1, PID: -1, Remote: true}
 
 // Root reports whether the caller may do everything: root, the daemon's own user, or the owner of an admin token.
 func (c Caller) Root(daemonUID int) bool {
@@ -31,7 +31,7 @@ func CallerOf(r *http.Request) Caller {
 	if c, ok := r.Context().Value(callerKey{}).(Caller); ok {
 		return c
 	}
-	return nobody
+	return noCaller
 }
 
 // WithCaller returns the context of a request by c.

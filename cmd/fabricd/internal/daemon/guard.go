@@ -89,15 +89,15 @@ func (l *guarded) Accept() (net.Conn, error) {
 		}
 		if err := l.guard.admit(c); err != nil {
 			l.guard.refused.Inc()
-			turnAway(conn, ok, err)
+			reject(conn, ok, err)
 			continue
 		}
 		return &counted{Conn: conn, caller: c, guard: l.guard}, nil
 	}
 }
 
-// turnAway sends the reason and closes the connection. Over TCP it only closes it, because TLS has not started.
-func turnAway(conn net.Conn, plain bool, why error) {
+// reject sends the reason and closes the connection. Over TCP it only closes it, because TLS has not started.
+func reject(conn net.Conn, plain bool, why error) {
 	defer conn.Close()
 	if !plain {
 		return

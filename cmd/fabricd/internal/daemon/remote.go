@@ -29,7 +29,7 @@ func (r *remote) listen(g *guard, own *identity) error {
 	if err != nil {
 		return err
 	}
-	r.listener = tls.NewListener(&guarded{Listener: l, guard: g, tcp: r.asOne()}, &tls.Config{
+	r.listener = tls.NewListener(&guarded{Listener: l, guard: g, tcp: r.sharedCaller()}, &tls.Config{
 		MinVersion: tls.VersionTLS13,
 		NextProtos: []string{"http/1.1"},
 		GetCertificate: func(hello *tls.ClientHelloInfo) (*tls.Certificate, error) {
@@ -42,10 +42,10 @@ func (r *remote) listen(g *guard, own *identity) error {
 	return nil
 }
 
-// asOne returns the user that all clients of this port count as. So the clients of --listen and the browsers of the
-// node cannot use up each other's connections.
-func (r *remote) asOne() Caller {
-	c := nobody
+// sharedCaller returns the user that all clients of this port count as. So the clients of --listen and the browsers
+// of the node cannot use up each other's connections.
+func (r *remote) sharedCaller() Caller {
+	c := noCaller
 	if r.page {
 		c.UID--
 	}
@@ -139,7 +139,7 @@ func (r *remote) authorize(s *Site) http.Handler {
 	return fromPage(r.isCalled, s.isPublic, http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		w.Header().Set("X-Content-Type-Options", "nosniff")
 		if s.isPublic(req) {
-			s.served.ServeHTTP(w, req.WithContext(WithCaller(req.Context(), nobody)))
+			s.served.ServeHTTP(w, req.WithContext(WithCaller(req.Context(), noCaller)))
 			return
 		}
 		t := r.tokens.Load().find(shown(req))

@@ -111,7 +111,7 @@ func (list tokens) find(token string) (found *Token) {
 
 // caller returns the caller that a token stands for.
 func (t *Token) caller() Caller {
-	c := nobody
+	c := noCaller
 	c.Admin = t.admin
 	if t.UID != nil {
 		c.UID = *t.UID

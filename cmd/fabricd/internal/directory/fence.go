@@ -28,7 +28,7 @@ func (p *Part) arrive(w http.ResponseWriter, r *http.Request) {
 	if !ok {
 		return
 	}
-	name, caller := r.PathValue("name"), who(r)
+	name, caller := r.PathValue("name"), callerOf(r)
 	switch err := store.CheckKey(name); {
 	case err != nil:
 		refuse(w, err)
@@ -44,7 +44,7 @@ func (p *Part) arrive(w http.ResponseWriter, r *http.Request) {
 	daemon.Extend(w, wait)
 	ctx, cancel := p.untilEnd(r)
 	defer cancel()
-	out, err := p.come(ctx, caller, fenceID{uid: caller.UID, size: in.Size, name: name}, in.Rank, in.Generation, wait)
+	out, err := p.arriveAndWait(ctx, caller, fenceID{uid: caller.UID, size: in.Size, name: name}, in.Rank, in.Generation, wait)
 	if err != nil {
 		refuse(w, err)
 		return
@@ -52,8 +52,8 @@ func (p *Part) arrive(w http.ResponseWriter, r *http.Request) {
 	daemon.Answer(w, out)
 }
 
-// come records an arrival, and waits for the others.
-func (p *Part) come(ctx context.Context, who store.Caller, id fenceID, rank int, generation *int, wait time.Duration) (api.Arrived, error) {
+// arriveAndWait records an arrival, and waits for the others.
+func (p *Part) arriveAndWait(ctx context.Context, who store.Caller, id fenceID, rank int, generation *int, wait time.Duration) (api.Arrived, error) {
 	g := p.fences.open(id)
 	if generation != nil {
 		if *generation < 0 || *generation > g+1 { // this node may not know yet that the generation before is complete

@@ -124,7 +124,7 @@ func (f *fences) follow(ctx context.Context, w store.Watcher) {
 			w, err = f.list(ctx)
 		}
 		if err != nil {
-			f.becomeDeaf(err)
+			f.becomeFailed(err)
 			return
 		}
 		for i := range events {
@@ -133,8 +133,8 @@ func (f *fences) follow(ctx context.Context, w store.Watcher) {
 	}
 }
 
-// becomeDeaf ends all waits.
-func (f *fences) becomeDeaf(err error) {
+// becomeFailed ends all waits.
+func (f *fences) becomeFailed(err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.err = fmt.Errorf("%w: %w", store.ErrDown, err)

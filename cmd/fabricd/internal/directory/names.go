@@ -27,7 +27,7 @@ func (p *Part) putName(w http.ResponseWriter, r *http.Request) {
 func (p *Part) put(w http.ResponseWriter, r *http.Request, q store.Request) {
 	ctx, cancel := within(r)
 	defer cancel()
-	e, err := p.store.Put(ctx, who(r), q)
+	e, err := p.store.Put(ctx, callerOf(r), q)
 	if err != nil {
 		refuse(w, err)
 		return
@@ -42,7 +42,7 @@ func (p *Part) getName(w http.ResponseWriter, r *http.Request) {
 	}
 	ctx, cancel := within(r)
 	defer cancel()
-	e, err := p.store.Get(ctx, who(r), store.Names, r.PathValue("name"))
+	e, err := p.store.Get(ctx, callerOf(r), store.Names, r.PathValue("name"))
 	if err != nil {
 		refuse(w, err)
 		return
@@ -79,7 +79,7 @@ func (p *Part) deleteFrom(k store.Kind, variable string) http.HandlerFunc {
 		}
 		ctx, cancel := within(r)
 		defer cancel()
-		revision, err := p.store.Delete(ctx, who(r), k, r.PathValue(variable))
+		revision, err := p.store.Delete(ctx, callerOf(r), k, r.PathValue(variable))
 		if err != nil {
 			refuse(w, err)
 			return
@@ -99,7 +99,7 @@ func (p *Part) deletePrefix(k store.Kind) http.HandlerFunc {
 		}
 		ctx, cancel := within(r)
 		defer cancel()
-		n, revision, err := p.store.DeletePrefix(ctx, who(r), k, prefix)
+		n, revision, err := p.store.DeletePrefix(ctx, callerOf(r), k, prefix)
 		if err != nil {
 			refuse(w, err)
 			return
@@ -112,7 +112,7 @@ func (p *Part) renew(w http.ResponseWriter, r *http.Request) {
 	ctx, cancel := within(r)
 	defer cancel()
 	id := r.PathValue("id")
-	expires, err := p.store.Renew(ctx, who(r), id)
+	expires, err := p.store.Renew(ctx, callerOf(r), id)
 	if err != nil {
 		refuse(w, err)
 		return

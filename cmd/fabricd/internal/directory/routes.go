@@ -36,8 +36,8 @@ func (p *Part) routes(mux *daemon.Mux) {
 	mux.HandleFunc("POST /v1/fence/{name...}", p.arrive)
 }
 
-// who returns the caller in the store's form.
-func who(r *http.Request) store.Caller {
+// callerOf returns the caller in the store's form.
+func callerOf(r *http.Request) store.Caller {
 	c := daemon.CallerOf(r)
 	return store.Caller{UID: c.UID, All: c.Root(os.Getuid())}
 }
@@ -118,7 +118,7 @@ func (p *Part) list(w http.ResponseWriter, r *http.Request, k store.Kind) (store
 	ctx, cancel := within(r)
 	defer cancel()
 	q := r.URL.Query()
-	list, err := p.store.List(ctx, who(r), k, q.Get("prefix"), q.Get("after"), int(min(max(limit, 1), maxList)))
+	list, err := p.store.List(ctx, callerOf(r), k, q.Get("prefix"), q.Get("after"), int(min(max(limit, 1), maxList)))
 	if err != nil {
 		refuse(w, err)
 		return list, false

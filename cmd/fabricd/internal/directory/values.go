@@ -47,7 +47,7 @@ func (p *Part) getValue(w http.ResponseWriter, r *http.Request) {
 		ctx, cancel = p.untilEnd(r)
 	}
 	defer cancel()
-	e, err := p.await(ctx, who(r), r.PathValue("key"), wait)
+	e, err := p.await(ctx, callerOf(r), r.PathValue("key"), wait)
 	if err != nil {
 		refuse(w, err)
 		return

@@ -23,7 +23,7 @@ func (p *Part) watch(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	limit, done := within(r)
-	watcher, err := p.store.Watch(limit, who(r), store.Names, r.URL.Query().Get("prefix"), from)
+	watcher, err := p.store.Watch(limit, callerOf(r), store.Names, r.URL.Query().Get("prefix"), from)
 	done()
 	if err != nil {
 		refuse(w, err)
@@ -46,7 +46,7 @@ func (p *Part) watch(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 		if err != nil && !errors.Is(err, context.DeadlineExceeded) {
-			_ = out.Encode(lastWords(err, revision)) // the client may have closed the connection
+			_ = out.Encode(finalEvent(err, revision)) // the client may have closed the connection
 			return
 		}
 	}
@@ -66,8 +66,8 @@ func tell(out *json.Encoder, events []store.Event, revision uint64) error {
 	return nil
 }
 
-// lastWords returns the event that says why a watch ends and how to continue.
-func lastWords(err error, revision uint64) api.Event {
+// finalEvent returns the event that says why a watch ends and how to continue.
+func finalEvent(err error, revision uint64) api.Event {
 	status, hint := http.StatusServiceUnavailable, "watch again from this revision"
 	if errors.Is(err, store.ErrCompacted) {
 		status, hint = http.StatusGone, "list again, and watch from the revision of the list"

@@ -24,7 +24,7 @@ func TestFresh(t *testing.T) {
 	p.c.register(prometheus.NewRegistry(), &p.t)
 	c, far := net.Pipe()
 	c.SetDeadline(time.Now().Add(patience))
-	p.strangers.come(0)
+	p.unidentified.add(0)
 	served := make(chan struct{})
 	go func() {
 		defer close(served)

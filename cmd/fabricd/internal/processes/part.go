@@ -21,15 +21,15 @@ import (
 
 // The bounds of memory, and the times in the communication with a process.
 const (
-	maxProcesses = 1024
-	maxPerUser   = 256
-	maxStrangers = 64                     // connections of one user without a first message
-	lookEvery    = 2 * time.Second        // interval of the watchdog
-	current      = 500 * time.Millisecond // figures that are younger are not requested again
-	answerTime   = 250 * time.Millisecond // wait of a client for new figures
-	helloTime    = 5 * time.Second        // for the first word
-	silentAfter  = 3 * time.Second        // a process without an answer for this time is silent
-	cutAfter     = 60 * time.Second       // and forgotten after this time
+	maxProcesses    = 1024
+	maxPerUser      = 256
+	maxUnidentified = 64                     // connections of one user without a first message
+	lookEvery       = 2 * time.Second        // interval of the watchdog
+	current         = 500 * time.Millisecond // figures that are younger are not requested again
+	answerTime      = 250 * time.Millisecond // wait of a client for new figures
+	helloTime       = 5 * time.Second        // for the first word
+	silentAfter     = 3 * time.Second        // a process without an answer for this time is silent
+	cutAfter        = 60 * time.Second       // and forgotten after this time
 )
 
 // part is the daemon.Part.
@@ -42,8 +42,8 @@ type part struct {
 	t     table
 	c     counts
 
-	strangers strangers
-	said      daemon.Seldom // of stalls
+	unidentified unidentified
+	said         daemon.LogLimiter // of stalls
 }
 
 // New returns the part.

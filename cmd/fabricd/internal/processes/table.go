@@ -17,7 +17,7 @@ import (
 // member is a registered process.
 type member struct {
 	conn     net.Conn
-	in       *patient
+	in       *deadlineReader
 	buf      *bufio.Reader // over in
 	pid, uid int
 	name     string // the process' own, or one that the daemon made
@@ -155,8 +155,8 @@ func (m *member) view() *telemetry.Process {
 	return &p
 }
 
-// sees reports whether a caller may see the details of a process of user uid.
-func sees(c daemon.Caller, owner, uid int) bool {
+// maySee reports whether a caller may see the details of a process of user uid.
+func maySee(c daemon.Caller, owner, uid int) bool {
 	return c.Root(owner) || !c.Remote && c.UID == uid
 }
 
@@ -164,7 +164,7 @@ func sees(c daemon.Caller, owner, uid int) bool {
 func (t *table) list(c daemon.Caller, owner int) api.Processes {
 	a := api.Processes{Processes: t.processes()}
 	for _, p := range a.Processes {
-		if !sees(c, owner, p.UID) {
+		if !maySee(c, owner, p.UID) {
 			p.Command, p.More, p.Endpoints, p.Stalls = "", p.More+len(p.Endpoints), []telemetry.Endpoint{}, []telemetry.Stall{}
 		}
 	}
@@ -177,14 +177,14 @@ func (t *table) stuck(c daemon.Caller, owner int) api.Stuck {
 	where := whereabouts(list)
 	a := api.Stuck{Stuck: []api.StuckEntry{}}
 	for _, p := range list {
-		if !sees(c, owner, p.UID) {
+		if !maySee(c, owner, p.UID) {
 			continue
 		}
 		for i := range p.Stalls {
 			s := &p.Stalls[i]
 			e := api.StuckEntry{PID: p.PID, Name: p.Name, What: s.What, Provider: s.Provider, Interface: s.Interface, Local: s.Local, Peer: s.Peer,
 				State: s.State, Bytes: s.Bytes, Since: s.Since}
-			if o := where[s.Peer]; o != nil && s.Peer != "" && sees(c, owner, o.UID) {
+			if o := where[s.Peer]; o != nil && s.Peer != "" && maySee(c, owner, o.UID) {
 				e.PeerPID, e.PeerName = o.PID, o.Name
 			}
 			a.Stuck = append(a.Stuck, e)

@@ -30,7 +30,7 @@ func (p *part) accept(ctx context.Context) {
 			continue
 		}
 		who, ok := daemon.Peer(conn)
-		if !ok || !p.strangers.come(who.UID) {
+		if !ok || !p.unidentified.add(who.UID) {
 			p.c.refused.Inc()
 			conn.Close()
 			continue
@@ -39,19 +39,19 @@ func (p *part) accept(ctx context.Context) {
 	}
 }
 
-// strangers counts, by user, the connections of processes that have not identified themselves, so that one user's
+// unidentified counts, by user, the connections of processes that have not identified themselves, so that one user's
 // connections cannot keep other users out.
-type strangers struct {
+type unidentified struct {
 	mu    sync.Mutex
 	users map[int]int
 	all   int
 }
 
 // come counts one more. It returns false if there are too many.
-func (s *strangers) come(uid int) bool {
+func (s *unidentified) add(uid int) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.all >= maxProcesses || s.users[uid] >= maxStrangers {
+	if s.all >= maxProcesses || s.users[uid] >= maxUnidentified {
 		return false
 	}
 	if s.users == nil {
@@ -63,7 +63,7 @@ func (s *strangers) come(uid int) bool {
 }
 
 // leave counts one fewer.
-func (s *strangers) leave(uid int) {
+func (s *unidentified) remove(uid int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.users[uid]--; s.users[uid] == 0 {
@@ -77,7 +77,7 @@ func (p *part) serve(ctx context.Context, conn net.Conn, who daemon.Caller) {
 	defer conn.Close()
 	defer context.AfterFunc(ctx, func() { conn.Close() })()
 	m, err := p.meet(conn, who)
-	p.strangers.leave(who.UID)
+	p.unidentified.remove(who.UID)
 	if err != nil {
 		p.c.refused.Inc()
 		p.log.Debug("a process was refused", "error", err)
@@ -92,7 +92,7 @@ func (p *part) serve(ctx context.Context, conn net.Conn, who daemon.Caller) {
 // meet receives the first message, which identifies the process.
 func (p *part) meet(conn net.Conn, who daemon.Caller) (*member, error) {
 	conn.SetReadDeadline(time.Now().Add(helloTime))
-	in := &patient{conn: conn}
+	in := &deadlineReader{conn: conn}
 	m := &member{conn: conn, in: in, buf: bufio.NewReader(in), pid: who.PID, uid: who.UID, wanted: make(chan struct{}, 1), next: make(chan struct{})}
 	var r report.Reply
 	if err := report.ReadFrame(m.buf, &r, report.MaxRequest); err != nil {
@@ -111,7 +111,7 @@ func (p *part) meet(conn net.Conn, who daemon.Caller) (*member, error) {
 	return m, nil
 }
 
-var errMute = errors.New("it has not answered for long")
+var errNoAnswer = errors.New("it has not answered for long")
 
 // ask asks the process for its figures, whenever a client needs them, until the connection ends.
 func (p *part) ask(ctx context.Context, m *member) error {
@@ -154,15 +154,15 @@ func (p *part) answer(m *member, seq uint64) (*telemetry.Process, error) {
 	}
 }
 
-// patient reads with a deadline for each piece. It calls late to ask whether to continue while no data has come. If
-// late is nil, the connection's deadline applies.
-type patient struct {
+// deadlineReader reads with a deadline for each piece. It calls late to ask whether to continue while no data has
+// come. If late is nil, the connection's deadline applies.
+type deadlineReader struct {
 	conn net.Conn
 	late func() bool
 	some bool
 }
 
-func (r *patient) Read(b []byte) (int, error) {
+func (r *deadlineReader) Read(b []byte) (int, error) {
 	for {
 		if r.late != nil {
 			r.conn.SetReadDeadline(time.Now().Add(silentAfter))
@@ -173,7 +173,7 @@ func (r *patient) Read(b []byte) (int, error) {
 			return n, err
 		}
 		if r.some || !r.late() {
-			return 0, errMute
+			return 0, errNoAnswer
 		}
 	}
 }

@@ -158,20 +158,20 @@ func TestWhoSees(t *testing.T) {
 	}
 }
 
-// TestStrangers: the number of connections without a registration is limited for each user, so one user's do not
+// TestUnidentified: the number of connections without a registration is limited for each user, so one user's do not
 // keep out other users.
-func TestStrangers(t *testing.T) {
-	var s strangers
-	for i := range maxStrangers {
-		if !s.come(1) {
-			t.Fatalf("the %dth stranger is refused", i)
+func TestUnidentified(t *testing.T) {
+	var s unidentified
+	for i := range maxUnidentified {
+		if !s.add(1) {
+			t.Fatalf("the %dth unidentified connection is refused", i)
 		}
 	}
-	if s.come(1) || !s.come(2) {
+	if s.add(1) || !s.add(2) {
 		t.Error("a connection too many is accepted, or one of another user is refused")
 	}
-	s.leave(1)
-	if !s.come(1) || s.come(1) {
+	s.remove(1)
+	if !s.add(1) || s.add(1) {
 		t.Error("a freed place is not used once")
 	}
 }

@@ -71,19 +71,19 @@ func (c *Cable) Command(ctx context.Context, far bool, path string, args ...stri
 	return exec.CommandContext(ctx, all[0], all[1:]...)
 }
 
-// Link has the results with one value of FI_UDP_LINK, one list for each round.
-type Link struct {
+// Datapath has the results with one value of FI_UDP_LINK, one list for each round.
+type Datapath struct {
 	Name   string
 	Rounds [][]Result
 }
 
-// Merge combines the results of several links into one list. Each test of a link has native's result and that of
-// the same test over the last link, the reference, beside it. Native's tools ran with the reference.
-func Merge(links []Link) []Result {
+// Merge combines the results of several datapaths into one list. Each test of a datapath has native's result and
+// that of the same test over the last datapath, the reference, beside it. Native's tools ran with the reference.
+func Merge(paths []Datapath) []Result {
 	var all []Result
-	ref := &links[len(links)-1]
-	for i := range links {
-		l, first := &links[i], len(all)
+	ref := &paths[len(paths)-1]
+	for i := range paths {
+		l, first := &paths[i], len(all)
 		for round, results := range l.Rounds {
 			for k, r := range results {
 				if round == 0 {

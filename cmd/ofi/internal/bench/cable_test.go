@@ -12,7 +12,7 @@ func TestMerge(t *testing.T) {
 		return r
 	}
 	failed := Result{Stack: "udp/dgram", Name: "latency", Error: "lost"}
-	got := Merge([]Link{
+	got := Merge([]Datapath{
 		{Name: "xdp", Rounds: [][]Result{{result(2)}, {result(3)}}},
 		{Name: "auto", Rounds: [][]Result{{failed}, {result(4)}}},
 		{Name: "sockets", Rounds: [][]Result{{result(4, 8)}, {result(6, 12)}}},

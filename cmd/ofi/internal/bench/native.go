@@ -103,7 +103,7 @@ func (n *Native) run(ctx context.Context, tl tool, s Stack, t Test, d time.Durat
 			first = max(2*t.Window, min(nativeFirst, 1<<28/max(t.Size, 1)))
 		}
 		if tl.own {
-			first = crowdFirst
+			first = nativeMemberFirst
 		}
 		var err error
 		if per, err = n.once(ctx, tl, s, t, first, d); per == 0 {
@@ -132,7 +132,7 @@ func (n *Native) run(ctx context.Context, tl tool, s Stack, t Test, d time.Durat
 func (n *Native) once(ctx context.Context, tl tool, s Stack, t Test, iters int, d time.Duration) (usec float64, err error) {
 	for range nativeTries {
 		if tl.own {
-			usec, err = n.crowd(ctx, s, t, iters, d)
+			usec, err = n.members(ctx, s, t, iters, d)
 		} else {
 			usec, err = n.try(ctx, tl, s, t, iters, d)
 		}

@@ -44,7 +44,7 @@ func (f *Fabric) Change(id, direction string, up *bool, edit func(link.Faults) (
 	for k, p := range pipes {
 		f.net.change(now, p, faults[k])
 	}
-	f.nodes.nudge() // frames may be due earlier than the loop expects
+	f.nodes.wakeLoop() // frames may be due earlier than the loop expects
 	if up != nil {
 		f.up(i, *up)
 	}
@@ -87,10 +87,10 @@ func (f *Fabric) Capture(id, name, point string, open func() (io.WriteCloser, er
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	l := &f.top.Links[i]
-	m := newFilm(name, point, w, [2]string{l.A + " to " + l.B, l.B + " to " + l.A})
-	f.films[i] = m
+	m := newRecording(name, point, w, [2]string{l.A + " to " + l.B, l.B + " to " + l.A})
+	f.recordings[i] = m
 	for _, p := range f.net.directions(i, topology.Both) {
-		p.film = m
+		p.recording = m
 	}
 	return nil
 }
@@ -99,10 +99,10 @@ func (f *Fabric) Capture(id, name, point string, open func() (io.WriteCloser, er
 func (f *Fabric) free(i int, id, file string) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if m := f.films[i]; m != nil {
+	if m := f.recordings[i]; m != nil {
 		return fmt.Errorf("link %s is being captured into %s already", id, m.name)
 	}
-	for other, m := range f.films {
+	for other, m := range f.recordings {
 		if m.name == file {
 			return fmt.Errorf("link %s is being captured into %s", f.top.Links[other].ID, file)
 		}
@@ -125,13 +125,13 @@ func (f *Fabric) EndCapture(id string) (api.Captured, error) {
 }
 
 // cut stops the capture of a link. It returns nil if there is none.
-func (f *Fabric) cut(i int) *film {
+func (f *Fabric) cut(i int) *recording {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	m := f.films[i]
-	delete(f.films, i)
+	m := f.recordings[i]
+	delete(f.recordings, i)
 	for _, p := range f.net.directions(i, topology.Both) {
-		p.film = nil
+		p.recording = nil
 	}
 	return m
 }
@@ -174,7 +174,7 @@ func (f *Fabric) State() api.Emulation {
 		v := api.Link{ID: l.ID, A: l.A, B: l.B, Up: !ab.Down(), AB: direction(ab, now), BA: direction(ba, now)}
 		v.AB.Stats.Dropped += overruns[2*i]
 		v.BA.Stats.Dropped += overruns[2*i+1]
-		if m := f.films[i]; m != nil {
+		if m := f.recordings[i]; m != nil {
 			v.Capture = m.name
 		}
 		e.Links = append(e.Links, v)

@@ -16,11 +16,11 @@ type Fabric struct {
 	top *topology.Topology
 	log *slog.Logger
 
-	mu    sync.Mutex
-	net   *network
-	start mono.Time
-	plan  []topology.Event // future events
-	films map[int]*film    // by link
+	mu         sync.Mutex
+	net        *network
+	start      mono.Time
+	plan       []topology.Event   // future events
+	recordings map[int]*recording // by link
 
 	opening sync.Mutex // guards the choice of capture files
 
@@ -31,7 +31,7 @@ type Fabric struct {
 // New makes the namespaces and starts the fabric. It needs the rights for network namespaces: those of root, or
 // those in a user namespace of its own.
 func New(top *topology.Topology, log *slog.Logger) (*Fabric, error) {
-	f := &Fabric{top: top, log: log, plan: top.Schedule, films: map[int]*film{}, done: make(chan struct{})}
+	f := &Fabric{top: top, log: log, plan: top.Schedule, recordings: map[int]*recording{}, done: make(chan struct{})}
 	f.net = newNetwork(top, f.deliver)
 	nodes, err := newNodes(f.net)
 	if err != nil {

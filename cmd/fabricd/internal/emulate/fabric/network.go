@@ -38,13 +38,13 @@ type face struct {
 
 // pipe is one direction of a link.
 type pipe struct {
-	link    *link.Link
-	number  int // index in network.pipes
-	id      int // of the link in the topology
-	to      end
-	tree    bool // floods use it: the tree has no loops
-	holding bool
-	film    *film // its capture, or nil
+	link      *link.Link
+	number    int // index in network.pipes
+	id        int // of the link in the topology
+	to        end
+	tree      bool // floods use it: the tree has no loops
+	holding   bool
+	recording *recording // its capture, or nil
 }
 
 // end is the far end of a pipe: an interface or a switch. The other one is -1.
@@ -132,8 +132,8 @@ func (n *network) send(from int, f *link.Frame) {
 func (n *network) enter(p *pipe, f *link.Frame) {
 	cut := n.group != nil && p.to.face >= 0 && n.group[f.From] != n.group[n.faces[p.to.face].node]
 	f.Way = p.number
-	if p.film != nil {
-		p.film.shoot(p, f.B, atSender)
+	if p.recording != nil {
+		p.recording.record(p, f.B, atSender)
 	}
 	p.link.Send(n.now, f, cut, n)
 	if !p.holding && p.link.Deadline() != mono.Never {
@@ -170,8 +170,8 @@ func (n *network) Free(f *link.Frame) { n.pool.put(f) }
 // arrive handles a frame at the end of its pipe.
 func (n *network) arrive(f *link.Frame) {
 	p := n.pipes[f.Way]
-	if p.film != nil {
-		p.film.shoot(p, f.B, atReceiver)
+	if p.recording != nil {
+		p.recording.record(p, f.B, atReceiver)
 	}
 	if p.to.station >= 0 {
 		n.forward(&n.switches[p.to.station], p, f)

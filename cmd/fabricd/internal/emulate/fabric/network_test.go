@@ -406,20 +406,20 @@ func TestFullMemory(t *testing.T) {
 	}
 }
 
-// reel is a file in memory.
-type reel struct{ bytes.Buffer }
+// slowFile is a file in memory.
+type slowFile struct{ bytes.Buffer }
 
-func (*reel) Close() error { return nil }
+func (*slowFile) Close() error { return nil }
 
-// TestFilm: a capture has the frames that enter a link, or those that leave it, in both directions.
-func TestFilm(t *testing.T) {
+// TestRecording: a capture has the frames that enter a link, or those that leave it, in both directions.
+func TestRecording(t *testing.T) {
 	for _, c := range []struct {
 		point string
 		want  int
 	}{{atSender, 20}, {atReceiver, 10}} {
-		l, file := newLab(t, "pair"), &reel{}
-		m := newFilm("film", c.point, file, [2]string{"there", "back"})
-		l.pipes[0].film, l.pipes[1].film = m, m
+		l, file := newLab(t, "pair"), &slowFile{}
+		m := newRecording("capture", c.point, file, [2]string{"there", "back"})
+		l.pipes[0].recording, l.pipes[1].recording = m, m
 		l.pipes[1].link.Set(link.Faults{Loss: 1})
 		for range 10 {
 			l.say("n1/eth0", "n2/eth0", 1)

@@ -46,7 +46,7 @@ func newNodes(n *network) (*nodes, error) {
 }
 
 // add makes node i.
-func (ns *nodes) add(i int) error { return onThread(func() error { return ns.furnish(i) }) }
+func (ns *nodes) add(i int) error { return onThread(func() error { return ns.configure(i) }) }
 
 // onThread runs work on a thread of its own, which may remain in a namespace or have real-time priority: the thread
 // is never unlocked, and ends with this call. It does not use the process' first thread: that one cannot end, and
@@ -65,8 +65,8 @@ func onThread(work func() error) error {
 	return <-result
 }
 
-// furnish makes the namespace of node i around the calling thread, with its interfaces.
-func (ns *nodes) furnish(i int) error {
+// configure makes the namespace of node i around the calling thread, with its interfaces.
+func (ns *nodes) configure(i int) error {
 	if err := unix.Unshare(unix.CLONE_NEWNET); err != nil {
 		return fmt.Errorf("no network namespace: %w", err)
 	}
@@ -215,11 +215,11 @@ func (ns *nodes) pid() int { return os.Getpid() }
 // stop ends the loop.
 func (ns *nodes) stop() {
 	ns.ending.Store(true)
-	ns.nudge()
+	ns.wakeLoop()
 }
 
-// nudge makes the loop check the deadlines.
-func (ns *nodes) nudge() {
+// wakeLoop makes the loop check the deadlines.
+func (ns *nodes) wakeLoop() {
 	one := binary.NativeEndian.AppendUint64(nil, 1)
 	_, _ = unix.Write(ns.wake, one) // it only fails if the counter overflows (eventfd(2))
 }

@@ -16,7 +16,7 @@ func newNodes(*network) (*nodes, error) {
 
 func (*nodes) endPrograms()           {}
 func (*nodes) stop()                  {}
-func (*nodes) nudge()                 {}
+func (*nodes) wakeLoop()              {}
 func (*nodes) close() error           { return nil }
 func (*nodes) write(int, []byte) bool { return false }
 func (*nodes) carrier(int, bool)      {}

@@ -9,12 +9,12 @@ import (
 // line is a cable of limited rate with its queue: for each waiting frame it has the time at which it leaves.
 type line struct {
 	busy  float64 // end of the last transmission in nanoseconds; fractions make the rate of many small frames exact
-	ring  []departure
+	ring  []queuedEnd
 	head  int // index of the first waiting frame
 	bytes int // bytes in the queue
 }
 
-type departure struct {
+type queuedEnd struct {
 	at   mono.Time
 	size int
 }
@@ -41,7 +41,7 @@ func (l *line) enter(now mono.Time, size int, rate float64) mono.Time {
 		n := copy(l.ring, l.ring[l.head:])
 		l.ring, l.head = l.ring[:n], 0
 	}
-	l.ring = append(l.ring, departure{at, size})
+	l.ring = append(l.ring, queuedEnd{at, size})
 	l.bytes += size
 	return at
 }
