@@ -36,7 +36,7 @@ func Dial(ctx context.Context, addr string, cfg Config) (*Endpoint, error) {
 	if c.Node != "" {
 		ip, err := netip.ParseAddr(c.Node)
 		if err != nil {
-			return nil, &core.OpError{Op: name, Peer: addr, Err: &cause{core.ErrInval, err}, Hint: "Config.Node of Dial is an IP address of this machine"}
+			return nil, &core.OpError{Op: name, Peer: addr, Err: &cause{core.ErrInval, err}, Hint: "for Dial, Config.Node must be an IP address of this machine"}
 		}
 		q.Hints.SrcAddr = core.IPAddr(netip.AddrPortFrom(ip, 0))
 	}
@@ -107,7 +107,7 @@ func splitAddr(name, addr string) (node, service string, err error) {
 	}
 	node, service, err = net.SplitHostPort(addr)
 	if err != nil {
-		err = &core.OpError{Op: name, Peer: addr, Err: &cause{core.ErrInval, err}, Hint: "give node and port, such as node7:7471"}
+		err = &core.OpError{Op: name, Peer: addr, Err: &cause{core.ErrInval, err}, Hint: "pass node and port, such as node7:7471"}
 	}
 	return node, service, err
 }

@@ -82,7 +82,7 @@ func Open(ctx context.Context, cfg Config) (*Endpoint, error) {
 	}
 	q := c.query(c.Node, c.Service, true)
 	if q.Hints.EP.Type == core.EPTypeMsg {
-		return nil, &core.OpError{Op: "fi_endpoint", Provider: c.Provider, Err: core.ErrInval, Hint: "endpoints of type MSG come from Dial and Listen"}
+		return nil, &core.OpError{Op: "fi_endpoint", Provider: c.Provider, Err: core.ErrInval, Hint: "open endpoints of type MSG with Dial or Listen"}
 	}
 	if ctx.Err() != nil {
 		return nil, &core.OpError{Op: "fi_endpoint", Provider: c.Provider, Err: ended(context.Cause(ctx))}
@@ -204,13 +204,13 @@ func (e *Endpoint) Insert(addr string) (Peer, error) {
 	if strings.Contains(addr, "://") {
 		a, err := core.ParseAddr(addr)
 		if err != nil {
-			return AnyPeer, e.opError(name, AnyPeer, err, "addresses are fi_sockaddr_in://1.2.3.4:7471 or node:port")
+			return AnyPeer, e.opError(name, AnyPeer, err, "write an address as fi_sockaddr_in://1.2.3.4:7471 or node:port")
 		}
 		return e.InsertAddr(a)
 	}
 	node, service, err := net.SplitHostPort(addr)
 	if err != nil {
-		return AnyPeer, e.opError(name, AnyPeer, &cause{core.ErrInval, err}, "give node and port, such as node7:7471")
+		return AnyPeer, e.opError(name, AnyPeer, &cause{core.ErrInval, err}, "pass node and port, such as node7:7471")
 	}
 	return e.insertSvc(name, addr, node, service)
 }
@@ -222,7 +222,7 @@ func (e *Endpoint) insertSvc(name, addr, node, service string) (Peer, error) {
 		return AnyPeer, err
 	}
 	if e.av == nil {
-		return AnyPeer, e.opError(name, AnyPeer, core.ErrOpNotSupp, "a connected endpoint has the one peer it was connected to")
+		return AnyPeer, e.opError(name, AnyPeer, core.ErrOpNotSupp, "a connected endpoint reaches only the peer to which it is connected")
 	}
 	fi, err := e.av.InsertSvc(node, service, 0)
 	if err != nil {
@@ -240,7 +240,7 @@ func (e *Endpoint) InsertAddr(a core.Addr) (Peer, error) {
 		return AnyPeer, err
 	}
 	if e.av == nil {
-		return AnyPeer, e.opError(name, AnyPeer, core.ErrOpNotSupp, "a connected endpoint has the one peer it was connected to")
+		return AnyPeer, e.opError(name, AnyPeer, core.ErrOpNotSupp, "a connected endpoint reaches only the peer to which it is connected")
 	}
 	fi := [1]core.FIAddr{core.AddrNotAvail}
 	n, err := e.av.Insert([]core.Addr{a}, fi[:], 0)
@@ -269,7 +269,7 @@ func (e *Endpoint) Remove(p Peer) error {
 		return err
 	}
 	if e.av == nil {
-		return e.opError("fi_av_remove", p, core.ErrOpNotSupp, "a connected endpoint has the one peer it was connected to")
+		return e.opError("fi_av_remove", p, core.ErrOpNotSupp, "a connected endpoint reaches only the peer to which it is connected")
 	}
 	return e.av.Remove([]core.FIAddr{core.FIAddr(p)}, 0)
 }
@@ -307,7 +307,7 @@ func (e *Endpoint) CloseWrite() error {
 		return err
 	}
 	if e.eq == nil {
-		return e.opError(name, Connected, core.ErrOpNotSupp, "only connected endpoints have halves")
+		return e.opError(name, Connected, core.ErrOpNotSupp, "only connected endpoints can close one direction")
 	}
 	if err := e.ep.CloseWrite(); err != nil {
 		return err

@@ -37,17 +37,17 @@ func hintFor(err error) string {
 	case core.ErrConnRefused:
 		return "no endpoint listens there; is the peer running?"
 	case core.ErrKeyRejected, core.ErrAccess:
-		return "key, bounds or permission of the remote memory do not allow it; is it still registered?"
+		return "key, bounds or access rights of the remote memory do not allow this; does the peer still have the memory registered?"
 	case core.ErrShutdown:
 		return "the peer has closed its endpoint, or this side has called CloseWrite"
 	case core.ErrConnReset, core.ErrConnAborted, core.ErrNotConn:
-		return "the connection ended without a goodbye: the peer's process or host died, or it is native libfabric, which says none"
+		return "the connection ended without a closing message: the peer's process or host died, or the peer is native libfabric, which sends none"
 	case core.ErrHostUnreach, core.ErrNetUnreach, core.ErrHostDown:
-		return "check route and firewall"
+		return "check the route and the firewall"
 	case core.ErrNoKey:
-		return "the remote memory is not registered"
+		return "the peer has not registered the memory"
 	case core.ErrMsgSize:
-		return "longer than EP.MaxMsgSize of the endpoint's Info"
+		return "the message is longer than EP.MaxMsgSize of the endpoint's Info: split it"
 	case core.ErrOpNotSupp, core.ErrNoSys:
 		return "ask for the capability with Caps when opening the endpoint"
 	}

@@ -26,7 +26,7 @@ func (c *config) register(ctx context.Context, info *core.Info, addr core.Addr) 
 	if err != nil {
 		e := &core.OpError{Op: "fi_getname", Provider: info.Fabric.ProvName, Object: addr.String(), Peer: host.DirectoryScheme + "://" + c.Name, Err: err}
 		if errors.Is(err, core.ErrNoData) {
-			e.Hint = "without fabricd leave Config.Name out, and tell peers the address in another way"
+			e.Hint = "start fabricd; without it leave Config.Name out, and pass the address to the peers in another way"
 		}
 		return nil, e
 	}

@@ -43,7 +43,7 @@ const everything = "gofabric/all"
 
 // importing returns text that says which import a program lacks.
 func importing(path string) string {
-	return fmt.Sprintf("import _ %q, or _ %q for all there is", path, everything)
+	return fmt.Sprintf("import _ %q, or _ %q for all providers and layers", path, everything)
 }
 
 // providers makes the providers that the program imports, in order of preference.
@@ -58,7 +58,7 @@ func providers(params *core.Params, machine core.Host) ([]core.Provider, error) 
 	}
 	if len(list) == 0 {
 		return nil, &core.OpError{Op: "fi_getinfo", Err: core.ErrNoData,
-			Hint: fmt.Sprintf("the program has no provider: import _ %q for all there are, or one, such as _ %q", everything, packages["tcp"])}
+			Hint: fmt.Sprintf("the program has no provider: import _ %q for all providers, or one of them, such as _ %q", everything, packages["tcp"])}
 	}
 	return list, nil
 }

@@ -41,7 +41,7 @@ func (m RemoteMemory) MarshalBinary() ([]byte, error) { return m.AppendBinary(ni
 // UnmarshalBinary reads the result of MarshalBinary.
 func (m *RemoteMemory) UnmarshalBinary(b []byte) error {
 	if len(b) != remoteMemorySize {
-		return &core.OpError{Op: "RemoteMemory.UnmarshalBinary", Err: core.ErrInval, Hint: "the binary form has 24 bytes"}
+		return &core.OpError{Op: "RemoteMemory.UnmarshalBinary", Err: core.ErrInval, Hint: "the binary form of a RemoteMemory has 24 bytes"}
 	}
 	m.Base = binary.LittleEndian.Uint64(b)
 	m.Key = binary.LittleEndian.Uint64(b[8:])
@@ -149,5 +149,5 @@ func (e *Endpoint) inside(r *request, m RemoteMemory, offset uint64) error {
 	if offset <= m.Len && uint64(len(r.buf)) <= m.Len-offset {
 		return nil
 	}
-	return e.opError(verbNames[r.verb], AnyPeer, core.ErrInval, "the transfer would leave the remote memory")
+	return e.opError(verbNames[r.verb], AnyPeer, core.ErrInval, "the transfer would exceed the remote memory")
 }

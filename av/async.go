@@ -36,7 +36,7 @@ func (b *background) post(op string, f func(Events)) error {
 	defer b.mu.Unlock()
 	switch {
 	case b.events == nil:
-		return opError(op, core.ErrNoEQ, "bind an event queue to the address vector first, as it was opened with AVEvent")
+		return opError(op, core.ErrNoEQ, "the address vector was opened with AVEvent: bind an event queue to it first")
 	case len(b.queue) >= maxQueued:
 		return core.ErrAgain
 	}
@@ -82,12 +82,12 @@ func (b *background) ended() {
 func (t *Table) BindEvents(e Events) error {
 	const op = "fi_av_bind"
 	if !t.async() {
-		return opError(op, core.ErrInval, "only an address vector opened with AVEvent has events")
+		return opError(op, core.ErrInval, "open the address vector with AVEvent; without it, it has no events")
 	}
 	t.back.mu.Lock()
 	defer t.back.mu.Unlock()
 	if t.back.events != nil {
-		return opError(op, core.ErrInval, "the address vector has an event queue already")
+		return opError(op, core.ErrInval, "the address vector already has an event queue")
 	}
 	t.back.events = e
 	return nil

@@ -48,7 +48,7 @@ func (t *Table) InsertAuthKey(key []byte, flags core.InsertFlags) (core.FIAddr, 
 	case k.most == 0:
 		return core.AddrNotAvail, opError(op, core.ErrNoSys, "ask GetInfo for a domain with AVAuthKey")
 	case len(key) == 0 || len(key) > core.MaxAuthKey:
-		return core.AddrNotAvail, opError(op, core.ErrInval, "a key has 1 to 64 bytes")
+		return core.AddrNotAvail, opError(op, core.ErrInval, "an authorization key has 1 to 64 bytes")
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -62,7 +62,7 @@ func (t *Table) InsertAuthKey(key []byte, flags core.InsertFlags) (core.FIAddr, 
 		}
 	}
 	if free >= k.most {
-		return core.AddrNotAvail, opError(op, core.ErrNoSpc, "the vector has as many keys as an endpoint can have (MaxEPAuthKey)")
+		return core.AddrNotAvail, opError(op, core.ErrNoSpc, "the address vector already holds as many keys as an endpoint can have (MaxEPAuthKey)")
 	}
 	if free == len(k.list) {
 		k.list = append(k.list, authKey{})
@@ -87,7 +87,7 @@ func (t *Table) LookupAuthKey(fi core.FIAddr) ([]byte, error) {
 	if e := k.at(fi); e != nil {
 		return []byte(e.raw), nil
 	}
-	return nil, opError(op, core.ErrInval, "it is neither a key's handle nor an address inserted under a key")
+	return nil, opError(op, core.ErrInval, "pass the handle of a key, or an address that was inserted under a key")
 }
 
 // checkInsertKeys checks the key handles in the fi argument of an insertion.
@@ -98,19 +98,19 @@ func (t *Table) checkInsertKeys(op string, count int, fi []core.FIAddr, flags co
 	case !asked && k.most == 0:
 		return nil
 	case !asked:
-		return opError(op, core.ErrOpNotSupp, "endpoints with a key talk to none without: insert the address with the flag InsertAuthKey")
+		return opError(op, core.ErrOpNotSupp, "the domain uses authorization keys: insert each address with the flag InsertAuthKey and the handle of its key")
 	case k.most == 0:
 		return opError(op, core.ErrBadFlags, "ask GetInfo for a domain with AVAuthKey")
 	case flags&core.InsertUserID != 0:
-		return opError(op, core.ErrBadFlags, "fi brings keys: use SetUserID")
+		return opError(op, core.ErrBadFlags, "with InsertAuthKey the argument fi holds keys: set user identifiers with SetUserID")
 	case len(fi) < count:
-		return opError(op, core.ErrInval, "with InsertAuthKey, fi brings the key of each address")
+		return opError(op, core.ErrInval, "with InsertAuthKey the argument fi holds the handle of a key for each address")
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	for _, h := range fi[:count] {
 		if k.at(h) == nil {
-			return opError(op, core.ErrInval, "fi must bring what InsertAuthKey returned")
+			return opError(op, core.ErrInval, "fi holds a value that is not the handle of a key: pass the handles that InsertAuthKey returned")
 		}
 	}
 	return nil
@@ -126,9 +126,9 @@ func (t *Table) removeKeys(op string, fi []core.FIAddr) error {
 	for _, h := range fi {
 		switch e := k.at(h); {
 		case e == nil:
-			err = opError(op, core.ErrInval, "it is not the handle of a key")
+			err = opError(op, core.ErrInval, "the value is not the handle of a key")
 		case e.users > 0 && e.uses == 1:
-			err = opError(op, core.ErrBusy, "close the endpoints that were enabled with the key first")
+			err = opError(op, core.ErrBusy, "an enabled endpoint uses the key: close it first")
 		default:
 			e.uses--
 		}

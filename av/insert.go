@@ -59,13 +59,13 @@ func (t *Table) checkInsert(op string, count int, fi []core.FIAddr, flags core.I
 	case flags&^(core.InsertMore|core.InsertSyncErr|core.InsertFirewallAddr|core.InsertUserID|core.InsertAuthKey) != 0:
 		return opError(op, core.ErrBadFlags, "flags are InsertMore, InsertSyncErr, InsertFirewallAddr, InsertUserID and InsertAuthKey")
 	case t.shared != nil && t.shared.readOnly:
-		return opError(op, core.ErrAccess, "the address vector was opened for reading")
+		return opError(op, core.ErrAccess, "the address vector was opened with AVRead: addresses cannot be inserted")
 	case ids && t.ids.none:
 		return opError(op, core.ErrBadFlags, "the address vector was opened with CapAVUserID: use SetUserID")
 	case ids && fi == nil:
-		return opError(op, core.ErrInval, "with CapAVUserID, fi brings the identifiers")
+		return opError(op, core.ErrInval, "with InsertUserID the argument fi holds the user identifier of each address")
 	case fi != nil && len(fi) < count:
-		return opError(op, core.ErrInval, "there is no room for an index of each address")
+		return opError(op, core.ErrInval, "fi is shorter than the list of addresses: it receives an index for each")
 	}
 	return t.checkInsertKeys(op, count, fi, flags)
 }
@@ -258,7 +258,7 @@ func (t *Table) Remove(fi []core.FIAddr, flags core.InsertFlags) error {
 	case flags != 0:
 		return opError(op, core.ErrInval, "the only flag is InsertAuthKey")
 	case t.shared != nil && t.shared.readOnly:
-		return opError(op, core.ErrAccess, "the address vector was opened for reading")
+		return opError(op, core.ErrAccess, "the address vector was opened with AVRead: addresses cannot be inserted")
 	}
 	var err error
 	for end := len(fi); end > 0; end -= batchLen {

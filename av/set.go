@@ -38,17 +38,17 @@ func (t *Table) OpenSet(attr core.AVSetAttr) (core.AVSetDriver, error) {
 	unset := attr.StartAddr == attr.EndAddr && (attr.StartAddr == 0 || attr.StartAddr == core.AddrNotAvail)
 	switch {
 	case attr.Flags&^setFlags != 0:
-		return nil, opError(op, core.ErrBadFlags, "flags are AVSetUniverse and the collectives that the set is for")
+		return nil, opError(op, core.ErrBadFlags, "flags are AVSetUniverse and those of the collectives for which the set is used")
 	case len(attr.CommKey) > 0:
-		return nil, opError(op, core.ErrOpNotSupp, "there is no fabric management that gives out communication keys")
+		return nil, opError(op, core.ErrOpNotSupp, "communication keys are not supported: leave CommKey empty")
 	case attr.Count < 0:
 		return nil, opError(op, core.ErrInval, "the count is negative")
 	case attr.Stride == 0 && !unset:
 		return nil, opError(op, core.ErrInval, "a range needs a stride of 1 or more")
 	case attr.Stride > 0 && (attr.StartAddr > attr.EndAddr || attr.EndAddr == core.AddrNotAvail):
-		return nil, opError(op, core.ErrInval, "the range ends before it starts, or there is none: a set that starts empty has stride 0")
+		return nil, opError(op, core.ErrInval, "the range ends before it starts, or has no end: for a set that starts empty pass stride 0")
 	case attr.Stride > 0 && attr.Flags&core.AVSetUniverse != 0:
-		return nil, opError(op, core.ErrInval, "it is either AVSetUniverse or a range")
+		return nil, opError(op, core.ErrInval, "pass either AVSetUniverse or a range, not both")
 	}
 	s := &Set{t: t, attr: attr, addr: core.FIAddr(setBit | setNumber.Add(1)), place: map[core.FIAddr]struct{}{}}
 	if attr.Flags&core.AVSetUniverse != 0 {
@@ -111,7 +111,7 @@ func (s *Set) Members() []core.FIAddr {
 // Insert appends an address (fi_av_set_insert).
 func (s *Set) Insert(fi core.FIAddr) error {
 	if _, ok := s.t.AddrPort(fi); !ok {
-		return opError("fi_av_set_insert", core.ErrInval, fmt.Sprintf("%d is no address of the vector", fi))
+		return opError("fi_av_set_insert", core.ErrInval, fmt.Sprintf("%d is not an address of the address vector", fi))
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -119,7 +119,7 @@ func (s *Set) Insert(fi core.FIAddr) error {
 		return core.ErrBadF
 	}
 	if _, ok := s.place[fi]; ok {
-		return opError("fi_av_set_insert", core.ErrInval, fmt.Sprintf("%d is a member already", fi))
+		return opError("fi_av_set_insert", core.ErrInval, fmt.Sprintf("%d is already a member of the set", fi))
 	}
 	s.add(fi)
 	return nil
@@ -133,7 +133,7 @@ func (s *Set) Remove(fi core.FIAddr) error {
 		return core.ErrBadF
 	}
 	if _, ok := s.place[fi]; !ok {
-		return opError("fi_av_set_remove", core.ErrInval, fmt.Sprintf("%d is no member", fi))
+		return opError("fi_av_set_remove", core.ErrInval, fmt.Sprintf("%d is not a member of the set", fi))
 	}
 	delete(s.place, fi)
 	i := slices.Index(s.members, fi)
@@ -145,7 +145,7 @@ func (s *Set) Remove(fi core.FIAddr) error {
 func (s *Set) other(op string, src core.AVSetDriver) ([]core.FIAddr, error) {
 	o, ok := src.(*Set)
 	if !ok || o.t != s.t {
-		return nil, opError(op, core.ErrInval, "the other set is of another vector")
+		return nil, opError(op, core.ErrInval, "the other set belongs to another address vector")
 	}
 	return o.Members(), nil
 }
@@ -217,7 +217,7 @@ func (s *Set) Close() error {
 	case s.closed:
 		return core.ErrBadF
 	case s.refs.Load() > 0:
-		return opError("fi_close(av_set)", core.ErrBusy, "close the collective groups made of the set first")
+		return opError("fi_close(av_set)", core.ErrBusy, "collective groups use the set: close them first")
 	}
 	s.closed, s.members, s.place = true, nil, nil
 	s.t.Unref()

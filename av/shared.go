@@ -60,7 +60,7 @@ func newShared(root string, attr core.AVAttr, scope string, format core.AddrForm
 	if err := s.open(root, &h); err != nil {
 		hint := ""
 		if errors.Is(err, fs.ErrNotExist) && s.readOnly {
-			err, hint = fmt.Errorf("%w: %w", core.ErrNoEnt, err), "no process of this user and host has the vector open for writing"
+			err, hint = fmt.Errorf("%w: %w", core.ErrNoEnt, err), "no process of this user on this host has the address vector open for writing: open it there first"
 		} else if _, ok := errors.AsType[core.Errno](err); !ok {
 			err = fmt.Errorf("%w: %w", core.ErrIO, err)
 		}
@@ -129,10 +129,10 @@ func (s *shared) verify(h *head) error {
 		return err
 	}
 	if is.key != h.key {
-		return &sharedError{"is another vector's"}
+		return &sharedError{"belongs to another address vector"}
 	}
 	if is.format != h.format {
-		return fmt.Errorf("it has addresses of the format %v, not %v: %w", is.format, h.format, core.ErrInval)
+		return fmt.Errorf("the address vector has addresses of the format %v, not %v: %w", is.format, h.format, core.ErrInval)
 	}
 	h.mapAddr = is.mapAddr
 	return nil

@@ -75,11 +75,11 @@ func (h *head) encode() []byte {
 func (h *head) decode(b []byte) error {
 	switch {
 	case !bytes.HasPrefix(b, []byte(fileMagic)):
-		return &sharedError{"is no such file"}
+		return &sharedError{"is not the file of an address vector"}
 	case le.Uint32(b[8:]) != fileVersion || le.Uint32(b[12:]) != slotLen || le.Uint32(b[16:]) != ringLen:
 		return &sharedError{fmt.Sprintf("was made by another version of this module, format %d instead of %d", le.Uint32(b[8:]), fileVersion)}
 	case !sealed(b):
-		return &sharedError{"has a damaged head"}
+		return &sharedError{"has a damaged header"}
 	}
 	h.format, h.mapAddr = core.AddrFormat(le.Uint32(b[20:])), le.Uint64(b[24:])
 	copy(h.key[:], b[32:])
@@ -110,7 +110,7 @@ func (s *state) decode(b []byte) error {
 	}
 	s.gen, s.high, s.dirty = le.Uint64(b), le.Uint32(b[8:]), b[12] != 0
 	if s.high > maxShared {
-		return &sharedError{"has more slots than there can be"}
+		return &sharedError{"has more slots than an address vector can have"}
 	}
 	return nil
 }

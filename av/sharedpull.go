@@ -90,7 +90,7 @@ func (t *Table) take(i uint32, b []byte) error {
 	}
 	if sl.uses > 0 {
 		if ap, err := t.check(core.Addr{IP: sl.ap}); err != 0 || ap != sl.ap {
-			return &sharedError{"has a slot with an address that is none"}
+			return &sharedError{"has a slot with an invalid address"}
 		}
 	}
 	t.mu.Lock()

@@ -46,7 +46,7 @@ func (t *Table) insertSym(op, node string, nodecnt int, service string, svccnt i
 	}
 	hi, total := bits.Mul64(uint64(nodecnt), uint64(svccnt))
 	if hi != 0 || total > maxSym {
-		return 0, opError(op, core.ErrInval, "these are more addresses than one call inserts")
+		return 0, opError(op, core.ErrInval, "nodes times services is more than one call can insert")
 	}
 	if err := t.checkInsert(op, int(total), fi, flags); err != nil {
 		return 0, err
@@ -129,7 +129,7 @@ func (t *Table) resolveOne(node, service string) (netip.AddrPort, error) {
 			return ap, nil
 		}
 	}
-	return netip.AddrPort{}, fmt.Errorf("%s has no usable address of the right family among %v: %w", node, list, core.ErrAddrNotAvail)
+	return netip.AddrPort{}, fmt.Errorf("%s has no usable address of this endpoint's family among %v: %w", node, list, core.ErrAddrNotAvail)
 }
 
 // plus adds n to an address. It returns false on overflow.

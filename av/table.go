@@ -59,7 +59,7 @@ func New(attr core.AVAttr, format core.AddrFormat, resolve Resolver) (*Table, er
 	case attr.Name != "":
 		return nil, opError("fi_av_open", core.ErrNoSys, "this kind of address vector cannot be shared")
 	case attr.Flags&core.AVRead != 0:
-		return nil, opError("fi_av_open", core.ErrInval, "only a named address vector can be opened for reading")
+		return nil, opError("fi_av_open", core.ErrInval, "AVRead needs the name of a shared address vector")
 	}
 	return makeTable(attr, maxPeers, format, resolve)
 }
@@ -71,7 +71,7 @@ func makeTable(attr core.AVAttr, limit uint32, format core.AddrFormat, resolve R
 	case attr.Flags&^(core.AVEvent|core.AVRead|core.AVSymmetric|core.AVUserID|core.AVPeer) != 0:
 		return nil, opError("fi_av_open", core.ErrInval, "flags are AVEvent, AVRead, AVSymmetric and AVUserID")
 	case attr.RxCtxBits < 0 || attr.RxCtxBits > maxRxCtxBits:
-		return nil, opError("fi_av_open", core.ErrInval, "at most 8 bits name a receive context")
+		return nil, opError("fi_av_open", core.ErrInval, "RXCtxBits is at most 8")
 	case attr.Count < 0:
 		return nil, opError("fi_av_open", core.ErrInval, "the count is negative")
 	}
@@ -216,9 +216,9 @@ func (t *Table) end() error {
 	case t.closed:
 		return core.ErrBadF
 	case t.refs.Load() > 0:
-		return opError("fi_close(av)", core.ErrBusy, "close the endpoints bound to the address vector and its sets first")
+		return opError("fi_close(av)", core.ErrBusy, "endpoints or sets use the address vector: close them first")
 	case t.back.underWay():
-		return opError("fi_close(av)", core.ErrBusy, "wait for the events of the insertions under way")
+		return opError("fi_close(av)", core.ErrBusy, "insertions are in progress: wait for their events first")
 	}
 	t.closed, t.chunks, t.next = true, nil, 0
 	t.free, t.zones = freeSet{}, zones{}

@@ -72,12 +72,12 @@ func (t *Table) SetUserID(fi, id core.FIAddr, flags core.InsertFlags) error {
 		return opError(op, core.ErrInval, "open the address vector with CapAVUserID")
 	}
 	if _, ok := t.AddrPort(fi); !ok {
-		return opError(op, core.ErrInval, "the index is not in use")
+		return opError(op, core.ErrInval, "no address has this index")
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.get(fi) == nil {
-		return opError(op, core.ErrInval, "the index is not in use")
+		return opError(op, core.ErrInval, "no address has this index")
 	}
 	t.ids.room(fi)[fi].Store(uint64(id))
 	return nil

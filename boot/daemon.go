@@ -70,7 +70,7 @@ func (s *daemonStore) first(ctx context.Context) error {
 	var old api.Value
 	err := s.do(ctx, http.MethodGet, mark, nil, &old)
 	if err == nil {
-		return fmt.Errorf("rank %d has joined a job %q before: give each run a name of its own (GOFABRIC_JOB)", s.m.rank, s.m.name)
+		return fmt.Errorf("rank %d has already joined a job %q: give each run a name of its own (GOFABRIC_JOB)", s.m.rank, s.m.name)
 	}
 	if !notThere(err) {
 		return err
@@ -157,7 +157,7 @@ func (s *daemonStore) part(ctx context.Context, key string, i int) (string, erro
 	case err != nil:
 		return "", err
 	case v.Owner != s.uid:
-		return "", fmt.Errorf("user %d has put a value of this job, which is of user %d", v.Owner, s.uid)
+		return "", fmt.Errorf("user %d has put a value of this job, which belongs to user %d", v.Owner, s.uid)
 	}
 	return string(v.Value), nil
 }
@@ -182,7 +182,7 @@ func (s *daemonStore) fence(ctx context.Context) error {
 			return nil
 		}
 		if end, ok := ctx.Deadline(); ok && time.Until(end) < 500*time.Millisecond || ctx.Err() != nil {
-			return &missingError{got.Missing, fmt.Errorf("waited at fence %d for others, of which %d of %d came: %w", s.round, got.Count, s.m.size, context.DeadlineExceeded)}
+			return &missingError{got.Missing, fmt.Errorf("waited at fence %d, which %d of %d processes reached: %w", s.round, got.Count, s.m.size, context.DeadlineExceeded)}
 		}
 	}
 }

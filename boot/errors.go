@@ -13,10 +13,10 @@ import (
 )
 
 // ErrNoJob means that nothing in the environment or the Config describes a job.
-var ErrNoJob = errors.New("this process does not know of a job")
+var ErrNoJob = errors.New("this process was not started as part of a job")
 
-// ErrNoKey means that no process has put this key before the last fence.
-var ErrNoKey = errors.New("no process has put this key")
+// ErrNoKey means that no process of the job has put this key before the last fence.
+var ErrNoKey = errors.New("no process of the job has put this key")
 
 // ErrJobOver means that the job has ended, or failed after an error.
 var ErrJobOver = errors.New("the job is over")

@@ -58,7 +58,7 @@ func joinFile(_ context.Context, c *Config, m *member) (store, error) {
 	}
 	switch err := s.mark("joined", strconv.Itoa(m.rank)); {
 	case errors.Is(err, fs.ErrExist):
-		return nil, fmt.Errorf("rank %d has joined a job in %s before: remove the folder, or give each run a name of its own (GOFABRIC_JOB)", m.rank, s.dir)
+		return nil, fmt.Errorf("rank %d has already joined a job in %s: remove the folder, or give each run a name of its own (GOFABRIC_JOB)", m.rank, s.dir)
 	case err != nil:
 		return nil, err
 	}
@@ -148,7 +148,7 @@ func (s *fileStore) fence(ctx context.Context) error {
 		select {
 		case <-time.After(pause):
 		case <-ctx.Done():
-			err := &missingError{who, fmt.Errorf("waited at fence %d in %s for others: %w", s.round, s.dir, context.Cause(ctx))}
+			err := &missingError{who, fmt.Errorf("waited for the other processes at fence %d in %s: %w", s.round, s.dir, context.Cause(ctx))}
 			s.write(filepath.Join(s.dir, "over"), []byte(err.Error()+"; missing: "+rankList(who)))
 			return err
 		}
@@ -197,7 +197,7 @@ func (s *fileStore) hopeless(who []int) error {
 			continue
 		}
 		if !s.marked(filepath.Join("fences", strconv.Itoa(s.round)), rank) { // the rank may have come, and left, since it was listed
-			return &missingError{[]int{rank}, fmt.Errorf("rank %d has left the job without coming to fence %d", rank, s.round)}
+			return &missingError{[]int{rank}, fmt.Errorf("rank %d left the job before it reached fence %d", rank, s.round)}
 		}
 	}
 	return nil

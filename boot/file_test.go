@@ -63,7 +63,7 @@ func TestLeft(t *testing.T) {
 		<-gone
 		return j.Fence(ctx)
 	})
-	if errs[0] != nil || errs[1] == nil || !strings.Contains(errs[1].Error(), "rank 0 has left") {
+	if errs[0] != nil || errs[1] == nil || !strings.Contains(errs[1].Error(), "rank 0 left the job") {
 		t.Error(errs)
 	}
 }

@@ -79,7 +79,7 @@ func (j *Job) Addresses(ctx context.Context, mine core.Addr) ([]core.Addr, error
 			return nil, j.failed("Addresses", fmt.Errorf("rank %d sent no address: %.80q: %w", rank, b, core.ErrInval))
 		}
 		if err := reachable(a, of == host); err != nil {
-			return nil, j.failed("Addresses", fmt.Errorf("rank %d on %.64q: %w", rank, of, err))
+			return nil, j.failed("Addresses", fmt.Errorf("rank %d on host %.64q: %w", rank, of, err))
 		}
 		addrs[rank] = a
 	}
@@ -93,9 +93,9 @@ func reachable(a core.Addr, sameHost bool) error {
 	case !ip.IsValid():
 		return nil // the provider has its own form of addresses
 	case ip.Unmap().IsUnspecified(), a.IP.Port() == 0:
-		return fmt.Errorf("its endpoint has the address %s, which other processes cannot reach; open it at an address of the host: %w", a, core.ErrAddrNotAvail)
+		return fmt.Errorf("its endpoint has the address %s, which other processes cannot reach; open the endpoint at an address of the host: %w", a, core.ErrAddrNotAvail)
 	case ip.Unmap().IsLoopback() && !sameHost:
-		return fmt.Errorf("its endpoint has the address %s, which is for its own host; open it at an address that others reach: %w", a, core.ErrAddrNotAvail)
+		return fmt.Errorf("its endpoint has the address %s, which only its own host reaches; open the endpoint at an address that the other hosts reach: %w", a, core.ErrAddrNotAvail)
 	}
 	return nil
 }

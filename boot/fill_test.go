@@ -57,7 +57,7 @@ func TestAddresses(t *testing.T) {
 	for text, want := range map[string]string{
 		"here fi_sockaddr_in://0.0.0.0:1":        "rank 0",
 		"here fi_sockaddr_in://10.0.0.1:0":       "rank 0",
-		"elsewhere fi_sockaddr_in://127.0.0.1:1": "rank 0 on \"elsewhere\"",
+		"elsewhere fi_sockaddr_in://127.0.0.1:1": "rank 0 on host \"elsewhere\"",
 		"elsewhere fi_sockaddr_in6://[::1]:1":    "its own host",
 		"fi_sockaddr_in://10.0.0.1:1":            "no address",
 		"here nonsense":                          "no address",

@@ -80,7 +80,7 @@ func (j *Job) begin(ctx context.Context) (bounded context.Context, end func(), e
 	case <-j.turn:
 	case <-bounded.Done():
 		defer cancel()
-		return nil, nil, fmt.Errorf("another call of this process is under way: %w", context.Cause(bounded))
+		return nil, nil, fmt.Errorf("another call of this process on the job is in progress: %w", context.Cause(bounded))
 	}
 	end = func() { cancel(); j.turn <- struct{}{} }
 	if j.broken != nil {
@@ -111,9 +111,9 @@ func (m member) failed(op string, err error) error {
 	}
 	switch {
 	case len(e.Missing) > 0:
-		e.Hint = "look at what became of the processes that are missing"
+		e.Hint = "check whether the missing processes run, and what they report"
 	case op == "Fence" && errors.Is(err, context.DeadlineExceeded):
-		e.Hint = "a process of the job has ended, or has not come to its fence"
+		e.Hint = "a process of the job has ended, or has not called Fence"
 	}
 	return e
 }
@@ -121,7 +121,7 @@ func (m member) failed(op string, err error) error {
 // becomeBroken ends the job after an error that leaves the processes in unknown states.
 func (j *Job) becomeBroken(err error) {
 	if j.broken == nil {
-		j.broken = fmt.Errorf("%w since: %w", ErrJobOver, err)
+		j.broken = fmt.Errorf("%w because of an earlier error: %w", ErrJobOver, err)
 	}
 }
 
@@ -232,14 +232,14 @@ func (j *Job) Close() error {
 		select {
 		case <-j.turn:
 		case <-ctx.Done():
-			j.closeErr = j.failed("Close", errors.New("a call of this process is under way"))
+			j.closeErr = j.failed("Close", errors.New("a call of this process on the job is in progress"))
 			return
 		}
 		defer func() { j.turn <- struct{}{} }()
 		if err := j.store.close(ctx); err != nil {
 			j.closeErr = j.failed("Close", err)
 		}
-		j.becomeBroken(errors.New("it was closed"))
+		j.becomeBroken(errors.New("the job was closed"))
 	})
 	return j.closeErr
 }

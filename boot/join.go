@@ -41,7 +41,7 @@ func (c *Config) choose(m *member) (opener, error) {
 		return c.kubernetes(m)
 	case "", TCP, File, Fabricd:
 	default:
-		return nil, fmt.Errorf("there is no source %.40q; there are %s, %s, %s, %s, %s and %s", c.Source, PMI1, PMI2, Kubernetes, TCP, File, Fabricd)
+		return nil, fmt.Errorf("there is no source %.40q; the sources are %s, %s, %s, %s, %s and %s", c.Source, PMI1, PMI2, Kubernetes, TCP, File, Fabricd)
 	}
 	if c.Source == "" && c.Size == 0 {
 		if c.env(envPMIFD, envPMIPort) != "" {
@@ -88,7 +88,7 @@ func (c *Config) ranks(m *member) error {
 		return fmt.Errorf("%w: start it with mpiexec.hydra or srun --mpi=pmi2, or set GOFABRIC_RANK, GOFABRIC_SIZE and GOFABRIC_ROOT", ErrNoJob)
 	}
 	if m.size < 0 || m.size > maxSize || m.rank < 0 || m.rank >= m.size {
-		return fmt.Errorf("rank %d of %d processes makes no sense", m.rank, m.size)
+		return fmt.Errorf("rank %d of %d processes is not valid", m.rank, m.size)
 	}
 	if m.name == "" {
 		m.name = c.env("GOFABRIC_JOB", "SLURM_JOB_ID")
@@ -105,7 +105,7 @@ func parseRank(rankName, rank, sizeName, size string) (r, n int, err error) {
 		n, err = strconv.Atoi(size)
 	}
 	if err != nil || n < 1 || n > maxSize || r < 0 || r >= n {
-		return 0, 0, fmt.Errorf("%s=%.40q and %s=%.40q are no rank and number of processes (at most %d)", rankName, rank, sizeName, size, maxSize)
+		return 0, 0, fmt.Errorf("%s=%.40q and %s=%.40q are not a rank and a number of processes (at most %d)", rankName, rank, sizeName, size, maxSize)
 	}
 	return r, n, nil
 }
@@ -141,8 +141,8 @@ func (c *Config) place(m *member) (opener, error) {
 	}
 	if name := c.env("GOFABRIC_JOB"); name != "" || c.Name != "" {
 		return nil, fmt.Errorf("the job %.80q has a name (GOFABRIC_JOB), but no fabricd is running on this node where its processes could meet (%s): start one with fabricd run, or set "+
-			"GOFABRIC_ROOT to host and port of rank 0, or GOFABRIC_BOOT_DIR to a folder that all see", m.name, fabricd.EnvDir+"="+c.env(fabricd.EnvDir))
+			"GOFABRIC_ROOT to host and port of rank 0, or GOFABRIC_BOOT_DIR to a folder that all processes see", m.name, fabricd.EnvDir+"="+c.env(fabricd.EnvDir))
 	}
-	return nil, errors.New("it is known which rank this is, but not where the processes of the job meet: set GOFABRIC_ROOT to host and port of rank 0, or " +
-		"GOFABRIC_BOOT_DIR to a folder that all see, or GOFABRIC_JOB to a name where fabricd is running")
+	return nil, errors.New("this process has a rank, but no place to meet the other processes of the job: set GOFABRIC_ROOT to host and port of rank 0, or " +
+		"GOFABRIC_BOOT_DIR to a folder that all processes see, or GOFABRIC_JOB to a name if fabricd is running here")
 }

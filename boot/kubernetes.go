@@ -23,7 +23,7 @@ func (c *Config) kubernetes(m *member) (opener, error) {
 	m.source = Kubernetes
 	size := c.env("GOFABRIC_SIZE")
 	if size == "" {
-		return nil, errors.New("pods are not told how many there are: set GOFABRIC_SIZE to the completions of the job")
+		return nil, errors.New("Kubernetes does not tell a pod how many pods the job has: set GOFABRIC_SIZE to the job's completions")
 	}
 	var err error
 	if m.rank, m.size, err = parseRank(envIndex, c.env(envIndex), "GOFABRIC_SIZE", size); err != nil {
@@ -45,7 +45,7 @@ func (c *Config) kubernetes(m *member) (opener, error) {
 		case service == "" && c.env("GOFABRIC_JOB") != "" && (c.Daemon != "" || fabricd.Find(fabricd.API) != ""):
 			return joinDaemon, nil
 		case service == "" || !found:
-			return nil, errors.New("it is not known where rank 0 is: set GOFABRIC_SUBDOMAIN to the job's headless service, or GOFABRIC_ROOT to host and port of rank 0")
+			return nil, errors.New("the address of rank 0 is unknown: set GOFABRIC_SUBDOMAIN to the job's headless service, or GOFABRIC_ROOT to host and port of rank 0")
 		}
 		c.Root = net.JoinHostPort(base+"-0."+service, defaultPort)
 	}

@@ -37,10 +37,10 @@ func dialLauncher(ctx context.Context, c *Config) (*launcher, error) {
 	case fd != "":
 		n, err := strconv.Atoi(fd)
 		if err != nil || n < 0 {
-			return nil, fmt.Errorf("%s=%.40q is no descriptor", envPMIFD, fd)
+			return nil, fmt.Errorf("%s=%.40q is not a descriptor", envPMIFD, fd)
 		}
 		if joined.Swap(true) {
-			return nil, errors.New("this process has joined its job already; it can do so once")
+			return nil, errors.New("this process has already joined its job; it can join once")
 		}
 		conn, err := inherited(n)
 		if err != nil {
@@ -112,7 +112,7 @@ func (l *launcher) ask(ctx context.Context, m pmi.Message, answer string) (pmi.M
 // gone explains the end of a connection.
 func gone(err error) error {
 	if closed(err) {
-		return fmt.Errorf("the launcher has closed its connection; it is ending the job: %w", err)
+		return fmt.Errorf("the launcher has closed its connection, because it ends the job: %w", err)
 	}
 	return err
 }

@@ -109,7 +109,7 @@ func (r *root) serve(conn net.Conn) {
 		var f *exchange.Fence
 		switch {
 		case err != nil:
-			r.left(rank, fmt.Errorf("rank %d at %s has ended without leaving the job: %w", rank, conn.RemoteAddr(), err))
+			r.left(rank, fmt.Errorf("rank %d at %s ended before it left the job: %w", rank, conn.RemoteAddr(), err))
 			return
 		case k == exchange.KindBye:
 			r.left(rank, nil)
@@ -117,10 +117,10 @@ func (r *root) serve(conn net.Conn) {
 		case k == exchange.KindFence:
 			f, err = exchange.ParseFence(body)
 		default:
-			err = fmt.Errorf("a message of kind %d", k)
+			err = fmt.Errorf("unexpected message of kind %d", k)
 		}
 		if err != nil {
-			r.left(rank, fmt.Errorf("rank %d at %s sent nonsense: %w", rank, conn.RemoteAddr(), err))
+			r.left(rank, fmt.Errorf("rank %d at %s sent an invalid message: %w", rank, conn.RemoteAddr(), err))
 			return
 		}
 		if err := r.arrive(rank, f); err != nil {
@@ -136,7 +136,7 @@ func (r *root) greet(conn net.Conn) (rank int, err error) {
 	conn.SetDeadline(time.Now().Add(helloTimeout))
 	k, body, err := receive(conn, exchange.MaxHello)
 	if err == nil && k != exchange.KindHello {
-		err = fmt.Errorf("a first message of kind %d", k)
+		err = fmt.Errorf("unexpected first message of kind %d", k)
 	}
 	if err != nil {
 		return 0, err
@@ -146,11 +146,11 @@ func (r *root) greet(conn net.Conn) (rank int, err error) {
 	case err != nil:
 		return 0, err
 	case subtle.ConstantTimeCompare([]byte(h.Job), []byte(r.m.name)) != 1:
-		return 0, errors.New("the name of the job is another one here (GOFABRIC_JOB)")
+		return 0, errors.New("rank 0 has another name for the job: set the same GOFABRIC_JOB in all processes")
 	case h.Size != r.m.size:
-		return 0, fmt.Errorf("the job has %d processes here, not %d", r.m.size, h.Size)
+		return 0, fmt.Errorf("at rank 0 the job has %d processes, not %d: set the same size in all processes", r.m.size, h.Size)
 	case h.Rank == 0:
-		return 0, errors.New("this is rank 0")
+		return 0, errors.New("another process is rank 0")
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -160,7 +160,7 @@ func (r *root) greet(conn net.Conn) (rank int, err error) {
 	case r.closing:
 		return 0, ErrJobOver
 	case r.conns[h.Rank] != nil:
-		return 0, fmt.Errorf("there is a rank %d already, at %s", h.Rank, r.conns[h.Rank].RemoteAddr())
+		return 0, fmt.Errorf("rank %d has already joined, from %s: give each process a rank of its own", h.Rank, r.conns[h.Rank].RemoteAddr())
 	}
 	conn.SetDeadline(time.Time{})
 	r.conns[h.Rank] = conn
@@ -244,7 +244,7 @@ func (r *root) left(rank int, err error) {
 	case r.rounds.Here(rank):
 		r.becomeOver(&missingError{r.rounds.Missing(), fmt.Errorf("rank %d gave up waiting at fence %d", rank, r.rounds.Round())})
 	default:
-		err = &missingError{[]int{rank}, fmt.Errorf("rank %d has left the job, which has no fences since", rank)}
+		err = &missingError{[]int{rank}, fmt.Errorf("rank %d has left the job, so no further fence can complete", rank)}
 		if r.rounds.Waiting() {
 			r.becomeOver(err)
 		} else if r.over == nil {
@@ -307,7 +307,7 @@ func (r *root) fence(ctx context.Context) error {
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		who := r.rounds.Missing()
-		err := &missingError{who, fmt.Errorf("waited at fence %d for others: %w", r.round, context.Cause(ctx))}
+		err := &missingError{who, fmt.Errorf("waited for the other processes at fence %d: %w", r.round, context.Cause(ctx))}
 		r.becomeOver(err)
 		return err
 	}

@@ -46,7 +46,7 @@ type tcpStore struct {
 func dialRoot(ctx context.Context, root string, m *member) (*tcpStore, error) {
 	hello := (&exchange.Hello{Rank: m.rank, Size: m.size, Job: m.name}).Bytes()
 	if len(hello) > exchange.MaxHello {
-		return nil, fmt.Errorf("the job's name has %d bytes, which is too many", len(m.name))
+		return nil, fmt.Errorf("the job's name of %d bytes is too long: choose a shorter GOFABRIC_JOB", len(m.name))
 	}
 	var conn net.Conn
 	for pause := firstPause; ; pause = min(2*pause, lastPause) {
@@ -68,12 +68,12 @@ func dialRoot(ctx context.Context, root string, m *member) (*tcpStore, error) {
 		k, _, err = receive(conn, exchange.MaxHello)
 	}
 	if err == nil && k != exchange.KindWelcome {
-		err = fmt.Errorf("it answered with a message of kind %d", k)
+		err = fmt.Errorf("it answered with an unexpected message of kind %d", k)
 	}
 	if err != nil {
 		conn.Close()
 		err = rootGone(root, err)
-		return nil, fmt.Errorf("what listens at %s does not act as rank 0 of this job: %w", root, waitedFor(ctx, "its welcome", err))
+		return nil, fmt.Errorf("the program that listens at %s is not rank 0 of this job: %w", root, waitedFor(ctx, "its welcome", err))
 	}
 	return s, nil
 }
@@ -103,7 +103,7 @@ func (s *tcpStore) fence(ctx context.Context) error {
 // rootGone explains the end of a connection.
 func rootGone(root string, err error) error {
 	if closed(err) {
-		return fmt.Errorf("rank 0 at %s has ended: %w", root, err)
+		return fmt.Errorf("rank 0 at %s has ended, or the connection to it is lost: %w", root, err)
 	}
 	return err
 }
@@ -114,7 +114,7 @@ func (s *tcpStore) released(k exchange.Kind, body []byte) error {
 	case exchange.KindRelease:
 		all, err := exchange.ParseFence(body)
 		if err == nil && all.Round != s.round {
-			err = fmt.Errorf("it is of fence %d", all.Round)
+			err = fmt.Errorf("it is the answer to fence %d", all.Round)
 		}
 		if err != nil {
 			return fmt.Errorf("rank 0's answer to fence %d is malformed: %w", s.round, err)
@@ -129,11 +129,11 @@ func (s *tcpStore) released(k exchange.Kind, body []byte) error {
 		}
 		return missingAt(s.round, who.Ranks)
 	}
-	return fmt.Errorf("rank 0's answer to fence %d is of kind %d", s.round, k)
+	return fmt.Errorf("rank 0's answer to fence %d is a message of kind %d, which does not belong there", s.round, k)
 }
 
 func missingAt(round uint32, ranks []int) error {
-	return &missingError{ranks, fmt.Errorf("waited at fence %d for others: %w", round, context.DeadlineExceeded)}
+	return &missingError{ranks, fmt.Errorf("waited for the other processes at fence %d: %w", round, context.DeadlineExceeded)}
 }
 
 func (s *tcpStore) close(ctx context.Context) error {

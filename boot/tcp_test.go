@@ -18,13 +18,13 @@ import (
 func TestUnknownConnections(t *testing.T) {
 	address, listening := freeRoot(t)
 	bad := map[string][]byte{ // by the answer of rank 0
-		"a message of 1195725856 bytes": []byte("GET / HTTP/1.1\r\n\r\n"),
-		"EOF":                           nil,
-		"a message of 4294967295 bytes": {0xff, 0xff, 0xff, 0xff, 1},
-		"a first message of kind 3":     (&exchange.Fence{}).Bytes(exchange.KindFence),
-		"the name of the job":           (&exchange.Hello{Rank: 1, Size: 2, Job: "other"}).Bytes(),
-		"2 processes here, not 3":       (&exchange.Hello{Rank: 1, Size: 3, Job: "j"}).Bytes(),
-		"this is rank 0":                (&exchange.Hello{Rank: 0, Size: 2, Job: "j"}).Bytes(),
+		"a message of 1195725856 bytes":      []byte("GET / HTTP/1.1\r\n\r\n"),
+		"EOF":                                nil,
+		"a message of 4294967295 bytes":      {0xff, 0xff, 0xff, 0xff, 1},
+		"unexpected first message of kind 3": (&exchange.Fence{}).Bytes(exchange.KindFence),
+		"another name for the job":           (&exchange.Hello{Rank: 1, Size: 2, Job: "other"}).Bytes(),
+		"has 2 processes, not 3":             (&exchange.Hello{Rank: 1, Size: 3, Job: "j"}).Bytes(),
+		"another process is rank 0":          (&exchange.Hello{Rank: 0, Size: 2, Job: "j"}).Bytes(),
 	}
 	errs := together(t, 2, func(int) Config { return Config{Root: address, Name: "j", listen: listening} }, func(ctx context.Context, j *Job) error {
 		if j.Rank() == 1 {
@@ -43,7 +43,7 @@ func TestUnknownConnections(t *testing.T) {
 				conn.Close()
 			}
 			twin, err := dialRoot(ctx, address, &member{rank: 1, size: 2, name: "j"})
-			if err == nil || !strings.Contains(err.Error(), "rank 1 already") {
+			if err == nil || !strings.Contains(err.Error(), "rank 1 has already joined") {
 				t.Errorf("a second rank 1: %v, %v", twin, err)
 			}
 		}

@@ -148,7 +148,7 @@ func TestGetInfoQueryErrors(t *testing.T) {
 		{"misspelled provider", &fakeHost{}, nil, core.Query{Hints: named("tpc")}, core.ErrNoData,
 			`did you mean "tcp"`},
 		{"layer first", &fakeHost{}, nil, core.Query{Hints: named("ofi_rxm;ofi_rxd")}, core.ErrNoData, "layer"},
-		{"two cores", &fakeHost{}, nil, core.Query{Hints: named("tcp;udp")}, core.ErrNoData, "no layer"},
+		{"two cores", &fakeHost{}, nil, core.Query{Hints: named("tcp;udp")}, core.ErrNoData, "not a layer"},
 		{"exclusion first", &fakeHost{}, nil, core.Query{Hints: named("^tcp;udp")}, core.ErrNoData, "last"},
 		{"layer's own refusal", &fakeHost{}, nil,
 			core.Query{Hints: hints(func(h *core.Info) { h.Fabric.ProvName, h.Caps = "tcp;ofi_rxm", core.CapHMem })},

@@ -79,7 +79,7 @@ func beyondOpFlags(field string, asked, offered OpFlags) string {
 
 func unmetMode(field string, accepted, required Mode) string {
 	if more := required &^ accepted; more != 0 {
-		reason := field + ": " + brackets(more.String()) + " is required of the caller, accepted is " + brackets(accepted.String())
+		reason := field + ": " + brackets(more.String()) + " is required of the caller, which accepts " + brackets(accepted.String())
 		if more&modeLocalMR != 0 {
 			reason += "; since API version 1.5 that is mr_mode FI_MR_LOCAL"
 		}

@@ -113,7 +113,7 @@ func (g *getter) addresses(p Provider, info, hints *Info) []*Info {
 		asked = hints.AddrFormat
 		for _, a := range []Addr{hints.SrcAddr, hints.DestAddr} {
 			if !a.IsZero() && !a.IP.IsValid() {
-				return refuse(fmt.Sprintf("the address %q in the hints is no IP address", a))
+				return refuse(fmt.Sprintf("the address %q in the hints is not an IP address", a))
 			}
 		}
 		src, dest = hints.SrcAddr.IP, hints.DestAddr.IP

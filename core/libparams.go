@@ -16,14 +16,14 @@ var libraryParams = []Param{
 	{Name: "av_remove_cleanup", Type: ParamBool, Default: "0",
 		Help: "Close the connection of a peer when its address is removed from an address vector"},
 	{Name: "strict", Type: ParamString,
-		Help: "Demand of the application what a hardware provider demands, and behave as it does: one of " + StrictProfiles +
+		Help: "Require of the application what a hardware provider requires, and behave as it does: one of " + StrictProfiles +
 			" (default: off); not a variable of native libfabric"},
 	{Name: "strict_seed", Type: ParamInt, Default: "1",
-		Help: "Seed of what FI_STRICT leaves to chance: the order of completions, and of operations without ordering; 0 leaves everything in its place"},
+		Help: "Seed for the random order in which FI_STRICT completes operations, and executes those without ordering; 0 changes no order"},
 	{Name: "watchdog", Type: ParamInt, Default: "5000",
 		Help: "Milliseconds without progress after which an operation, a connect or a queue counts as stuck (docs/metrics.md); 0: never; not a variable of native libfabric"},
 	{Name: "process_name", Type: ParamString,
-		Help: "What the process is called in metrics and by fabricd (default: the name of its program); not a variable of native libfabric"},
+		Help: "Name of the process in metrics and in fabricd (default: the name of its program); not a variable of native libfabric"},
 	{Name: "resolve_timeout", Type: ParamInt, Default: "5000",
 		Help: "Milliseconds to wait for the resolver of host names; not a variable of native libfabric"},
 }

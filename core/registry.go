@@ -156,7 +156,7 @@ func (r *Registry) combine(parts []string) ([]stack, error) {
 	}
 	for _, p := range s[1:] {
 		if !isLayer(p) {
-			return nil, fmt.Errorf("%q: %s is no layer, it cannot stand above another provider", s.name(), p.Name())
+			return nil, fmt.Errorf("%q: %s is not a layer, so it cannot stand above another provider", s.name(), p.Name())
 		}
 	}
 	return []stack{s}, nil

@@ -124,11 +124,11 @@ type DeferredWork struct {
 // without a report.
 func (d *Domain) QueueWork(w *DeferredWork) error {
 	if w == nil {
-		return refuseWork(ErrInval, "there is no work")
+		return refuseWork(ErrInval, "pass the work to queue")
 	}
 	lower := Work{Ctx: w.Ctx, Threshold: w.Threshold, Triggering: w.TriggeringCntr.counter(), Completion: w.CompletionCntr.counter()}
 	if err := w.fill(&lower); err != nil {
-		return refuseWork(err, "the kind of operation and its arguments do not go together")
+		return refuseWork(err, "the arguments are not those of this kind of operation")
 	}
 	return d.d.QueueWork(lower)
 }

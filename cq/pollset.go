@@ -123,7 +123,7 @@ func (s *PollSet) Close() error {
 	}
 	s.list = slices.DeleteFunc(s.list, func(p polled) bool { return p.Ended() })
 	if len(s.list) > 0 {
-		return opError("fi_close(poll)", core.ErrBusy, "take the queues and counters out of the set first (Del)")
+		return opError("fi_close(poll)", core.ErrBusy, "remove the queues and counters from the set first (Del)")
 	}
 	s.closed = true
 	return nil

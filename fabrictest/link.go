@@ -22,7 +22,7 @@ type Link struct {
 // error in the test, and panics.
 func (f *Fabric) Link(from, to int) *Link {
 	if !f.inside(from) || !f.inside(to) {
-		panic(fmt.Sprintf("fabrictest: Link(%d, %d) of %d nodes", from, to, len(f.nodes)))
+		panic(fmt.Sprintf("fabrictest: Link(%d, %d): there are %d nodes", from, to, len(f.nodes)))
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -88,5 +88,5 @@ func (d *domain) OpenEndpoint(info *core.Info, _ *core.Endpoint) (core.EndpointD
 }
 
 func (d *domain) OpenSRX(*core.RxAttr) (core.SRXDriver, error) {
-	return nil, names.Error("fi_srx_context", d.Name(), endpoint.NoPeer, core.ErrNoSys, "datagrams have no shared receive contexts")
+	return nil, names.Error("fi_srx_context", d.Name(), endpoint.NoPeer, core.ErrNoSys, "DGRAM endpoints have no shared receive contexts")
 }

@@ -19,7 +19,7 @@ func newCaptureCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "capture LINK FILE",
 		Short:   "Write the frames of a link of the emulated fabric into a pcapng file, until interrupted",
-		Long:    "Write the frames of a link of the emulated fabric into a pcapng file, an interface for each direction, until interrupted; ofi dump and Wireshark read it.",
+		Long:    "Write the frames of a link of the emulated fabric into a pcapng file until interrupted. The file has an interface for each direction of the link; ofi dump and Wireshark read it.",
 		Example: "  fabricd capture n1-n2 both.pcapng\n  fabricd capture n1-n2 --point arrived --for 10s out.pcapng && ofi dump out.pcapng",
 		Args:    cobra.ExactArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
@@ -45,12 +45,12 @@ func newCaptureCommand() *cobra.Command {
 				return err
 			}
 			if done.Missed > 0 {
-				fmt.Fprintf(cmd.ErrOrStderr(), "%d frames came faster than the file was written, and are not in it\n", done.Missed)
+				fmt.Fprintf(cmd.ErrOrStderr(), "%d frames are not in the file: they came faster than it could be written\n", done.Missed)
 			}
 			return nil
 		},
 	}
 	cmd.Flags().StringVar(&c.Point, "point", "sent", "sent: all frames that enter the link; arrived: those that come out of it")
-	cmd.Flags().DurationVar(&limit, "for", 0, "end after this time")
+	cmd.Flags().DurationVar(&limit, "for", 0, "stop after this time")
 	return cmd
 }

@@ -23,7 +23,7 @@ type client struct {
 // clientCommand returns a command that sends requests to this node's daemon.
 func clientCommand(cmd *cobra.Command, run func(c *client, args []string) error) *cobra.Command {
 	asJSON := cmd.Flags().Bool("json", false, "print JSON, as the API answers")
-	socket := cmd.Flags().String("socket", "", "the daemon's API socket (default: look in FABRICD_DIR, or where daemons of this user and the system are)")
+	socket := cmd.Flags().String("socket", "", "the daemon's API socket (default: in FABRICD_DIR, or where the daemons of this user and of the system have it)")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		a, err := api.Dial(*socket)
 		if err != nil {
@@ -45,7 +45,7 @@ func (c *client) ask(method, path string, in, out any, wait time.Duration) error
 	defer cancel()
 	err := c.api.Do(ctx, method, path, in, out)
 	if errors.Is(err, context.DeadlineExceeded) {
-		return fmt.Errorf("fabricd is there, but %w (is its process stopped? its log may say more)", context.Cause(ctx))
+		return fmt.Errorf("fabricd runs, but %w (is its process stopped? see its log)", context.Cause(ctx))
 	}
 	return err
 }

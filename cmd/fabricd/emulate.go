@@ -18,10 +18,10 @@ func newEmulateCommand() *cobra.Command {
 	var seed uint64
 	cmd := &cobra.Command{
 		Use:   "emulate TOPOLOGY",
-		Short: "Run the daemon with an emulated fabric: nodes, links and switches to break on purpose",
+		Short: "Run the daemon with an emulated fabric: nodes, links and switches with faults on request",
 		Long: "Run the daemon, as fabricd run does, with an emulated fabric in it: nodes are network namespaces, links and switches lose, delay, double and damage\n" +
 			"frames as asked, by command and on a page for browsers (fabricd page, or --page). TOPOLOGY is a file (fabricd topology pair > mine.yaml) or one of " + strings.Join(topology.Names(), ", ") + ".\n\n" +
-			"Without root's rights it runs in a user namespace of its own. Nothing is left of the fabric when the daemon ends, however it ends.",
+			"Without root's rights it runs in a user namespace of its own. When the daemon ends, for any reason, nothing of the fabric remains.",
 		Example: "  fabricd emulate pair\n  fabricd page                              # in another shell, as the next ones\n  fabricd exec n1 -- ping 10.77.0.2\n  fabricd link n1-n2 --loss 5% --delay 1ms\n" +
 			"  fabricd capture n1-n2 --for 10s lossy.pcapng && ofi dump lossy.pcapng",
 		Args: cobra.ExactArgs(1),
@@ -44,14 +44,14 @@ func newEmulateCommand() *cobra.Command {
 		}
 		return serve(cmd, loader, func(page *api.Page) {
 			if page == nil {
-				fmt.Fprintf(cmd.OutOrStdout(), "The fabric %s runs, until Ctrl-C. To see and break it in a browser, in another shell: fabricd page\n", top.Name)
+				fmt.Fprintf(cmd.OutOrStdout(), "The fabric %s runs until Ctrl-C. To see and change it in a browser, run in another shell: fabricd page\n", top.Name)
 				return
 			}
-			fmt.Fprintf(cmd.OutOrStdout(), "The fabric %s runs, until Ctrl-C; its page: %s\n", top.Name, page.Link)
+			fmt.Fprintf(cmd.OutOrStdout(), "The fabric %s runs until Ctrl-C. Its page: %s\n", top.Name, page.Link)
 			warn(cmd, page)
 		}, emulate.New(top, isInOwnNamespace()))
 	}
-	cmd.Flags().Uint64Var(&seed, "seed", 0, "of the faults, instead of the topology's")
+	cmd.Flags().Uint64Var(&seed, "seed", 0, "seed of the faults, instead of the topology's")
 	return cmd
 }
 
@@ -59,7 +59,7 @@ func newEmulateCommand() *cobra.Command {
 func newTopologyCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:       "topology [NAME]",
-		Short:     "Print a ready topology, to begin with",
+		Short:     "Print a ready topology, as a start for your own",
 		Example:   "  fabricd topology\n  fabricd topology dumbbell > mine.yaml && fabricd emulate mine.yaml",
 		Args:      cobra.MaximumNArgs(1),
 		ValidArgs: topology.Names(),

@@ -185,7 +185,7 @@ func TestExec(t *testing.T) {
 	m.want(126, "permission denied", "exec", "n1", "--", "/etc/passwd")
 	m.want(127, "executable file not found", "exec", "n1", "no-such-program")
 	m.want(1, "no node n9", "exec", "n9", "--", "true")
-	m.want(1, "which program", "exec", "n1", "--")
+	m.want(1, "name a program", "exec", "n1", "--")
 
 	cmd := m.command("exec", "n1", "--", "sh", "-c", "trap 'exit 5' TERM; echo up; while :; do sleep 0.01; done")
 	out, err := cmd.StdoutPipe()
@@ -273,9 +273,9 @@ func TestLink(t *testing.T) {
 	m.want(1, "no link n1-n3", "link", "n1-n3", "--loss", "5%")
 	m.want(1, "write 5% or 0.05", "link", "n1-n2", "--loss", "5")
 	m.want(1, "both, ab or ba", "link", "n1-n2", "--direction", "up", "--loss", "1%")
-	m.want(1, "which link?", "link", "--loss", "5%")
+	m.want(1, "name a link", "link", "--loss", "5%")
 	m.want(1, "no node", "partition", "n1,n7")
-	m.want(1, "either groups", "partition")
+	m.want(1, "give groups", "partition")
 	for body, status := range map[string]int{
 		`{"faults":{"loss":1.5}}`: 400, `{"faults":{"los":1}}`: 400, `{`: 400, `{"faults":{"delay_ms":1e300}}`: 400, `{"faults":{"rate_mbit":-1}}`: 400,
 		`{"faults":{"queue_packets":1e9}}`: 400, `{"faults":{"loss":0.5,"delay_ms":-1}}`: 400, `{"direction":"x"}`: 400, `{"faults":{"loss":0.05}}`: 0,
@@ -324,7 +324,7 @@ func TestOthers(t *testing.T) {
 	m.self = append([]string{"setpriv", "--reuid", "12345", "--regid", "12345", "--clear-groups"}, m.self...)
 	m.want(0, "n1 to n2", "link")
 	for _, args := range [][]string{{"link", "n1-n2", "--loss", "5%"}, {"partition", "n1"}, {"capture", "n1-n2", "/tmp/x.pcapng"}, {"exec", "n1", "--", "true"}} {
-		m.want(1, "not yours to change", args...)
+		m.want(1, "may change the emulated fabric", args...)
 	}
 }
 

@@ -26,7 +26,7 @@ func newEnterCommand() *cobra.Command {
 		Args:   cobra.MinimumNArgs(1),
 		RunE:   func(_ *cobra.Command, args []string) error { return enter(file, args) },
 	}
-	cmd.Flags().StringVar(&file, "net", "", "file of the network namespace, unless the process is there already")
+	cmd.Flags().StringVar(&file, "net", "", "file of the network namespace to enter (default: the process is already in it)")
 	cmd.Flags().SetInterspersed(false)
 	return cmd
 }
@@ -81,7 +81,7 @@ func entering(p *api.Program, args []string) (*exec.Cmd, error) {
 	}
 	nsenter, err := exec.LookPath("nsenter")
 	if err != nil {
-		return nil, errors.New("without root's rights nsenter enters nodes, and it is not installed (Debian's package util-linux)")
+		return nil, errors.New("without root's rights a node is entered by nsenter, which is not installed (Debian's package util-linux)")
 	}
 	return exec.Command(nsenter, append([]string{"--preserve-credentials", "--user=" + p.User, "--net=" + p.Net, "--", self, "enter", "--"}, args...)...), nil
 }

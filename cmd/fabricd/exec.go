@@ -19,8 +19,8 @@ func newExecCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "exec NODE -- program [args]",
 		Short: "Run a program in a node of the emulated fabric",
-		Long: "Run a program in a node of the emulated fabric, with this terminal, folder and environment; its exit status is this command's. It ends when the fabric does.\n" +
-			fabricd.EnvDir + " is set, so that the program finds the daemon, and FI_..._SINGLE_COPY_SIZE=-1, so that messages travel though nodes share a host.",
+		Long: "Run a program in a node of the emulated fabric, with this terminal, folder and environment; its exit status is that of this command. The program ends when the fabric ends.\n" +
+			fabricd.EnvDir + " is set, so that the program finds the daemon, and FI_..._SINGLE_COPY_SIZE=-1, so that messages cross the emulated links although the nodes share a host.",
 		Example: "  fabricd exec n1 -- ip addr\n  fabricd exec n2 -- ofi pingpong -p 'udp;ofi_rxd' -e rdm &\n  fabricd exec n1 -- ofi pingpong -p 'udp;ofi_rxd' -e rdm 10.77.0.2\n" +
 			"  fabricd exec n1 -- bash",
 		Args: cobra.MinimumNArgs(2),
@@ -30,7 +30,7 @@ func newExecCommand() *cobra.Command {
 				program = program[1:]
 			}
 			if len(program) == 0 {
-				return fmt.Errorf("which program? fabricd exec %s -- ip addr", args[0])
+				return fmt.Errorf("name a program, as in: fabricd exec %s -- ip addr", args[0])
 			}
 			return runInNode(args[0], program)
 		},

@@ -26,7 +26,7 @@ func emulationError(err error) error {
 	case errors.Is(err, api.ErrNoDaemon):
 		return errNoFabric
 	case errors.As(err, &e) && e.Status == 404 && e.Hint == "":
-		return errors.New("the fabricd that runs emulates no fabric (fabricd emulate pair, with another --dir or instead of it)")
+		return errors.New("the running fabricd emulates no fabric; stop it, or use another --dir, and run: fabricd emulate pair")
 	}
 	return err
 }
@@ -49,7 +49,7 @@ func newLinkCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "link [LINK]",
 		Short: "Show the links of the emulated fabric, or change one",
-		Long:  "Show the links of the emulated fabric with their faults and counts, or change one while it runs; faults that are not named stay as they are.",
+		Long:  "Show the links of the emulated fabric with their faults and counts, or change one while the fabric runs. Faults that the command does not name remain as they are.",
 		Example: "  fabricd link\n  fabricd link n1-n2 --loss 5%\n  fabricd link n1-n2 --direction ab --delay 10ms --jitter 1ms --rate 100mbit --queue 50\n" +
 			"  fabricd link n1-n2 --burst 1%/25%/100%\n  fabricd link n1-n2 --down",
 		Args: cobra.MaximumNArgs(1),
@@ -57,7 +57,7 @@ func newLinkCommand() *cobra.Command {
 			var e api.Emulation
 			if len(args) == 0 {
 				if len(edit) > 0 || up || down {
-					return errors.New("which link? fabricd link n1-n2 --loss 5%")
+					return errors.New("name a link, as in: fabricd link n1-n2 --loss 5%")
 				}
 				if err := ask(cmd, "GET", "", nil, &e); err != nil {
 					return err
@@ -90,9 +90,9 @@ func newLinkCommand() *cobra.Command {
 		},
 	}
 	topology.EachSetting(func(name, help string) { cmd.Flags().Var(&editFlag{edit, name}, name, help) })
-	cmd.Flags().StringVar(&change.Direction, "direction", "both", "both, ab or ba, of link a-b")
-	cmd.Flags().BoolVar(&down, "down", false, "pull the cable out")
-	cmd.Flags().BoolVar(&up, "up", false, "plug it in again")
+	cmd.Flags().StringVar(&change.Direction, "direction", "both", "direction of the link a-b to change: both, ab or ba")
+	cmd.Flags().BoolVar(&down, "down", false, "take the link down, as if its cable were pulled out")
+	cmd.Flags().BoolVar(&up, "up", false, "take the link up again")
 	cmd.MarkFlagsMutuallyExclusive("up", "down")
 	return cmd
 }

@@ -35,7 +35,7 @@ func newRootCommand() *cobra.Command {
 	root := &cobra.Command{
 		Use:           "fabricd",
 		Short:         "The fabric's daemon of this node",
-		Long:          "The fabric's daemon of this node: a directory of names, other processes' counters, and an emulated fabric to break on purpose. No application needs it.",
+		Long:          "The fabric's daemon of this node: a directory of names, the counters of all processes, and an emulated fabric with faults on request. Applications also work without it.",
 		Version:       version.String(),
 		SilenceUsage:  true,
 		SilenceErrors: true,

@@ -63,7 +63,7 @@ func shortened(name string) string {
 
 func lifetime(n api.Name) string {
 	if n.Lease != "" && n.Expires.IsZero() {
-		return n.Lease + " when not renewed"
+		return n.Lease + " unless it is renewed"
 	}
 	return left(n.Expires)
 }
@@ -86,20 +86,20 @@ func newPutCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "put NAME ADDRESS",
 		Short:   "Put a name, or a job's value (--kv), into the directory",
-		Long:    "Put a name, or a job's value (--kv; - reads it from standard input), into the directory. Without a lease, a name stays until it is deleted, and a value stays for a day.",
+		Long:    "Put a name, or a job's value (--kv; - reads it from standard input), into the directory. Without a lease a name remains until it is deleted, and a value for a day.",
 		Example: "  fabricd put job/3 fi_sockaddr_in://10.0.0.3:7471\n  fabricd put --kv --lease 1h job/config - < config",
 		Args:    cobra.ExactArgs(2),
 	}
 	kv := cmd.Flags().Bool("kv", false, "a value, not a name")
-	private := cmd.Flags().Bool("private", false, "other users do not see it")
-	lease := cmd.Flags().Duration("lease", 0, "time until the entry expires")
+	private := cmd.Flags().Bool("private", false, "hide it from other users")
+	lease := cmd.Flags().Duration("lease", 0, "time until the entry expires, unless it is renewed")
 	return clientCommand(cmd, func(c *client, args []string) error {
 		text := ""
 		if *lease != 0 {
 			text = lease.String()
 		}
 		var out api.Registered
-		done := func() { c.printf("%s: revision %d, lives %s\n", args[0], out.Revision, left(out.Expires)) }
+		done := func() { c.printf("%s: revision %d, remains %s\n", args[0], out.Revision, left(out.Expires)) }
 		if !*kv {
 			return c.do("PUT", api.NamePath(args[0]), api.Registration{Address: args[1], Lease: text, Private: *private}, &out, done)
 		}
@@ -117,7 +117,7 @@ func newPutCommand() *cobra.Command {
 func newDeleteCommand() *cobra.Command {
 	cmd := &cobra.Command{Use: "delete NAME", Short: "Delete a name, or a job's value (--kv)", Example: "  fabricd delete job/3\n  fabricd delete --kv --prefix job/", Args: cobra.ExactArgs(1)}
 	kv := cmd.Flags().Bool("kv", false, "a value, not a name")
-	prefix := cmd.Flags().Bool("prefix", false, "everything of yours that begins so")
+	prefix := cmd.Flags().Bool("prefix", false, "delete everything of yours that begins with this")
 	return clientCommand(cmd, func(c *client, args []string) error {
 		path, table := api.NamePath(args[0]), "/v1/names"
 		if *kv {
@@ -132,8 +132,8 @@ func newDeleteCommand() *cobra.Command {
 }
 
 func newWatchCommand() *cobra.Command {
-	cmd := &cobra.Command{Use: "watch [PREFIX]", Short: "Print what happens to names, until interrupted", Example: "  fabricd watch job/", Args: cobra.MaximumNArgs(1)}
-	from := cmd.Flags().Uint64("from", 0, "tell what happened after this revision too")
+	cmd := &cobra.Command{Use: "watch [PREFIX]", Short: "Print changes of names until interrupted", Example: "  fabricd watch job/", Args: cobra.MaximumNArgs(1)}
+	from := cmd.Flags().Uint64("from", 0, "also print the changes after this revision")
 	return clientCommand(cmd, func(c *client, args []string) error {
 		q := url.Values{"from": {strconv.FormatUint(*from, 10)}}
 		if len(args) > 0 {

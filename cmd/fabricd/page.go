@@ -15,19 +15,19 @@ import (
 func newPageCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "page",
-		Short: "Have the daemon that runs open its page for browsers of this node, and print the link",
-		Long: `Have the daemon that runs open its page for browsers of this node, and print the link to it; if it is open, print the link. The port is one of loopback,
-speaks TLS, and is open until the daemon ends or --close. The link holds a token which may do everything; it is worth nothing when the port is closed.
+		Short: "Make the running daemon open its page for browsers of this node, and print the link",
+		Long: `Make the running daemon open its page for browsers of this node, and print the link to it; if it is open, print the link. The port is on loopback,
+uses TLS, and is open until the daemon ends or --close. The link contains a token with all rights, which is invalid once the port is closed.
 Only the user that runs fabricd and root may ask.
 
 No authority vouches for the certificate: the daemon made it. So browsers ask whether to go on, and show its SHA-256 fingerprint, which this command prints.
-Programs, and browsers that shall not ask, are given it: docs/fabricd.md. It stays the same as long as the daemon's --state-dir does.
+Give it to programs, and to browsers that should not ask (docs/fabricd.md). The certificate remains the same as long as the daemon's --state-dir.
 
 For browsers of other machines there is fabricd run --listen; the link for those is printed, too.`,
 		Example: "  fabricd page\n  fabricd page --close\n  fabricd page --certificate > fabricd.crt && curl --cacert fabricd.crt -H \"Authorization: Bearer $TOKEN\" https://127.0.0.1:7481/v1/status",
 		Args:    cobra.NoArgs,
 	}
-	shut := cmd.Flags().Bool("close", false, "close the port instead; links to it are worth nothing any more")
+	shut := cmd.Flags().Bool("close", false, "close the port instead; links to it become invalid")
 	certificate := cmd.Flags().Bool("certificate", false, "print the certificate instead, as PEM")
 	cmd.MarkFlagsMutuallyExclusive("close", "certificate")
 	return clientCommand(cmd, func(c *client, _ []string) error {

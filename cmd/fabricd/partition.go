@@ -16,13 +16,13 @@ func newPartitionCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "partition GROUP...",
 		Short:   "Separate groups of nodes of the emulated fabric, or end that",
-		Long:    "Separate groups of nodes of the emulated fabric: frames between nodes of different groups are lost. Nodes that are in no group form one more.",
+		Long:    "Separate groups of nodes of the emulated fabric: frames between nodes of different groups are lost. Nodes in no group form one more group.",
 		Example: "  fabricd partition n1,n2 n3,n4\n  fabricd partition n1          # n1 from all the others\n  fabricd partition --heal",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			var e api.Emulation
 			switch {
 			case heal == (len(args) > 0):
-				return errors.New("either groups, as in n1,n2 n3, or --heal")
+				return errors.New("give groups, as in n1,n2 n3, or --heal")
 			case heal:
 				return ask(cmd, "DELETE", "/partition", nil, &e)
 			}

@@ -21,8 +21,8 @@ func newRunCommand() *cobra.Command {
 		Short: "Run the daemon in the foreground",
 		Long: `Run the daemon in the foreground.
 
-Each flag is also a key of the configuration file, and a variable of the environment: --log-level is log-level: and FABRICD_LOG_LEVEL. Flags win over the
-environment, the environment over the file. SIGHUP reads file and environment again.`,
+Each flag is also a key of the configuration file, and a variable of the environment: --log-level is log-level: and FABRICD_LOG_LEVEL. Flags override the
+environment, and the environment overrides the file. On SIGHUP the daemon reads file and environment again.`,
 		Example: "  fabricd run\n  fabricd run --page 127.0.0.1:7481\n  fabricd run --dir /tmp/mine & FABRICD_DIR=/tmp/mine ofi bench",
 		Args:    cobra.NoArgs,
 	}

@@ -15,10 +15,9 @@ import (
 func newStuckCommand() *cobra.Command {
 	return clientCommand(&cobra.Command{
 		Use:   "stuck",
-		Short: "Show what makes no progress: which process waits for which peer, where, and since when",
-		Long: "Show what makes no progress: operations, connects, messages without a posted receive, queues that are not read, and processes " +
-			"that do not answer.\n\n" +
-			"Each process decides after which time something counts: 5 seconds, or FI_WATCHDOG milliseconds (0: never).",
+		Short: "Show what makes no progress: which process waits for which peer, over which interface, and since when",
+		Long: "Show what makes no progress: operations, connects, messages for which no receive is posted, completion queues that are not read, and processes that do not answer.\n\n" +
+			"Each process decides after which time without progress something counts as stuck: FI_WATCHDOG milliseconds (default 5000; 0: never).",
 		Args: cobra.NoArgs,
 	}, func(c *client, _ []string) error {
 		var a api.Stuck

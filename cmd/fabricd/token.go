@@ -21,7 +21,7 @@ error gets the token, once.`,
 		Args:    cobra.ExactArgs(1),
 	}
 	rights := cmd.Flags().StringSlice("rights", []string{"read"}, "read, write (what the user of --uid may), admin (what root may)")
-	uid := cmd.Flags().Int("uid", os.Getuid(), "whose entries the token's changes are")
+	uid := cmd.Flags().Int("uid", os.Getuid(), "user that owns the entries which clients with the token make")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		token, entry := daemon.NewToken(args[0], *uid, *rights...)
 		if err := entry.Check(); err != nil {

@@ -24,19 +24,20 @@ const benchLong = `Measure latency, message rate, bandwidth, and remote reads an
 
 The procedures are those of libfabric's fabtests: latency is half the round trip of fi_msg_pingpong and fi_rdm_pingpong; rate and bandwidth are windows of
 sends, each answered by a small message, as fi_msg_bw and fi_rdm_bw; write and read are windows of remote accesses by both sides at once, as fi_rma_bw
-(--one-way: by one side). "atomic" is the time of
-a remote fetch-add of 8 bytes, one at a time, and "allreduce" that of a sum of doubles over 2, 4 and 8 processes; these are made when asked for, and compared
-with a program in C that ofi compiles, if there are gcc and the headers of libfabric. "sliding" keeps a window of sends without completion and waits for nothing else. MB/s are 10^6 bytes. Of datagrams there are
-latency and rate only; a test that loses one ends with an error after some seconds. Datagrams that the
-receiver had no room for are counted: a note below the table says so, and "lost" in JSON; reliable stacks send them again.
+(--one-way: by one side). "atomic" is the time of a remote fetch-add of 8 bytes, one at a time, and "allreduce" that of a sum of doubles over 2, 4 and 8
+processes. These two run only if --test names them, and --native compares them with a program in C, if gcc and the headers of libfabric are installed.
+"sliding" keeps a window of sends that have not completed, and waits for nothing else. MB/s are 10^6 bytes per second.
 
-With --native, libfabric's own tools take turns with ours on the same sizes, and the ratio of each pair of neighbouring runs is shown with its spread:
-below 1 is better for latencies, above 1 for the rest. Which library they use is up to the environment (LD_LIBRARY_PATH).`
+For datagrams there are latency and rate only, and a test that loses one ends with an error after some seconds. If a receiver had no room for datagrams,
+a note below the table and "lost" in JSON count them. Reliable stacks send them again.
+
+With --native, libfabric's own tools and ours run alternately with the same sizes, and the ratio of each pair of neighbouring runs is shown with its spread:
+below 1 is better for latencies, above 1 for the rest. The environment decides which library they use (LD_LIBRARY_PATH).`
 
 const benchExample = `  ofi bench                                            every stack
   ofi bench --stack tcp/rdm --test latency,rate --window 1024
   ofi bench --test bandwidth,write --bulk 64k,1m,4m --json
-  ofi bench --stack tcp/rdm --test latency --follow      does it change while something else starts?
+  ofi bench --stack tcp/rdm --test latency --follow      again and again, to watch it while other programs start
   ofi bench --native                                   against fi_pingpong
   ofi bench --veth --native --stack "udp/dgram,udp;ofi_rxd/rdm"    AF_XDP, sockets and fi_pingpong over a veth pair, as root
   ofi bench --nodes n1,n2 --stack "udp;ofi_rxd/rdm"       across the fabric of: fabricd emulate pair
@@ -65,7 +66,7 @@ func newBenchCommand(app *app) *cobra.Command {
 	var f benchFlags
 	cmd := &cobra.Command{
 		Use:     "bench",
-		Short:   "measure stacks with two processes on this machine, also against native libfabric",
+		Short:   "Measure stacks with two processes on this machine, and compare with native libfabric",
 		Long:    benchLong,
 		Example: benchExample,
 		Args:    cobra.NoArgs,
@@ -76,7 +77,7 @@ func newBenchCommand(app *app) *cobra.Command {
 		},
 	}
 	fl := cmd.Flags()
-	fl.StringSliceVar(&f.stacks, "stack", nil, "stacks, such as tcp/msg, \"udp;ofi_rxd/rdm\" or udp/dgram (default: every reliable one)")
+	fl.StringSliceVar(&f.stacks, "stack", nil, "stacks, such as tcp/msg, \"udp;ofi_rxd/rdm\" or udp/dgram (default: all reliable ones)")
 	fl.StringSliceVar(&f.tests, "test", nil, "tests: "+strings.Join(bench.PlanTests, ", ")+" (default: all but the last two)")
 	fl.StringVarP(&f.size, "size", "S", "64", "bytes of latency and rate messages")
 	fl.StringSliceVar(&f.bulk, "bulk", []string{"64k", "1m"}, "bytes of bandwidth, read and write messages")
@@ -86,17 +87,17 @@ func newBenchCommand(app *app) *cobra.Command {
 	fl.BoolVar(&f.oneWay, "one-way", false, "remote reads and writes by one side only")
 	fl.BoolVar(&f.native, "native", false, "compare with libfabric's own tools")
 	fl.StringVar(&f.pingpong, "pingpong", "", "native fi_pingpong, if not in PATH")
-	fl.StringVar(&f.prefix, "libfabric", "", "prefix of the native libfabric to compile for, in tests that have no tool (default: the system's)")
+	fl.StringVar(&f.prefix, "libfabric", "", "installation prefix of the native libfabric, for tests that ofi compiles (default: the system's)")
 	fl.IntSliceVar(&f.members, "members", []int{2, 4, 8}, "members of allreduce")
 	fl.StringSliceVar(&f.sums, "sums", []string{"8", "1k", "16k", "64k", "1m"}, "bytes of allreduce")
 	fl.StringVar(&f.fabtests, "fabtests", "", "directory of libfabric's fabtests (fi_msg_bw and so on)")
-	fl.BoolVar(&f.following, "follow", false, "measure one stack again and again, the tests by turns, and print each measurement with its time, until interrupted or --rounds are over")
+	fl.BoolVar(&f.following, "follow", false, "measure one stack again and again, test after test, and print each measurement with its time, until interrupted or after --rounds")
 	fl.BoolVar(&f.json, "json", false, "print JSON; with --follow, an object on a line for each measurement")
 	fl.StringVar(&f.plot, "plot", "", "draw the results into a file, .svg or .png")
 	fl.BoolVar(&f.veth, "veth", false, "measure over a veth pair between two network namespaces that ofi makes, instead of loopback (Linux, root)")
 	fl.StringSliceVar(&f.links, "link", []string{"xdp"}, "with --veth: values of FI_UDP_LINK to measure beside sockets")
 	fl.StringVar(&f.nodes, "nodes", "", "measure between two nodes of the fabric that fabricd emulates, such as n1,n2 (fabricd emulate)")
-	fl.StringSliceVar(&f.cable, "cable", nil, "the cable that another process has made")
+	fl.StringSliceVar(&f.cable, "cable", nil, "the veth pair that another process has made")
 	fl.MarkHidden("cable")
 	fl.BoolVar(&f.list, "list", false, "list the stacks and stop")
 	return cmd
@@ -126,7 +127,7 @@ func (f *benchFlags) config() (bench.Config, error) {
 	c := bench.Config{Providers: benchProviders, Peer: benchPeerCommand, Time: f.time, Rounds: f.rounds}
 	for _, t := range f.tests {
 		if !slices.Contains(bench.PlanTests, t) {
-			return c, fmt.Errorf("there is no test %q; tests are %s", t, strings.Join(bench.PlanTests, ", "))
+			return c, fmt.Errorf("there is no test %q; the tests are %s", t, strings.Join(bench.PlanTests, ", "))
 		}
 	}
 	if f.time < time.Millisecond || f.time > time.Hour {

@@ -34,13 +34,13 @@ func TestBenchFlags(t *testing.T) {
 		{[]string{"--native", "--pingpong", "/no/such/tool"}, "libfabric-bin"},
 		{[]string{"--native", "--fabtests", "/no/such/dir"}, "fabtests"},
 		{[]string{"--cable", "a,b"}, "four words"},
-		{[]string{"--nodes", "n1"}, "name two nodes"},
+		{[]string{"--nodes", "n1"}, "give two nodes"},
 		{[]string{"--nodes", "n1,n2"}, "no fabricd is running"},
-		{[]string{"--nodes", "n1,n2", "--veth"}, "a cable of its own"},
+		{[]string{"--nodes", "n1,n2", "--veth"}, "--veth or --nodes, not both"},
 		{[]string{"--follow"}, "one stack"},
 		{[]string{"--follow", "--stack", "tcp/rdm", "--test", "latency,atomic"}, "latency and atomic cannot share"},
 		{[]string{"--follow", "--stack", "udp/dgram", "--test", "write"}, "no such test"},
-		{[]string{"--follow", "--stack", "tcp/rdm", "--veth"}, "two processes side by side"},
+		{[]string{"--follow", "--stack", "tcp/rdm", "--veth"}, "two processes on loopback"},
 		{[]string{"extra"}, "extra"},
 	} {
 		if out, err := runBench(c.args...); err == nil || !strings.Contains(err.Error(), c.want) {

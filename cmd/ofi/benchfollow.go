@@ -29,4 +29,4 @@ func (f *benchFlags) follow(ctx context.Context, app *app, c *bench.Config) erro
 	return err
 }
 
-var errFollow = errors.New("--follow is for two processes side by side, and draws no picture: without --nodes, --veth and --plot")
+var errFollow = errors.New("--follow measures two processes on loopback and draws no picture: leave out --nodes, --veth and --plot")

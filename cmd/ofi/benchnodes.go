@@ -19,7 +19,7 @@ import (
 // betweenNodes runs this command again in the first node. args are this process' arguments.
 func (f *benchFlags) betweenNodes(ctx context.Context, app *app, args []string) error {
 	if f.veth {
-		return errors.New("--veth makes a cable of its own; leave it out, or --nodes")
+		return errors.New("--veth makes a link of its own: give --veth or --nodes, not both")
 	}
 	cable, err := cableBetween(ctx, f.nodes)
 	if err != nil {
@@ -34,7 +34,7 @@ func (f *benchFlags) betweenNodes(ctx context.Context, app *app, args []string) 
 		return context.Cause(ctx)
 	}
 	if failed := (*exec.ExitError)(nil); errors.As(err, &failed) {
-		return errors.New("the measurement between the nodes failed, as said above")
+		return errors.New("the measurement between the nodes failed; see the messages above")
 	}
 	return err
 }
@@ -43,7 +43,7 @@ func (f *benchFlags) betweenNodes(ctx context.Context, app *app, args []string) 
 func cableBetween(ctx context.Context, nodes string) (*bench.Cable, error) {
 	near, far, ok := strings.Cut(nodes, ",")
 	if !ok || near == far || strings.Contains(far, ",") {
-		return nil, errors.New("name two nodes, such as n1,n2")
+		return nil, errors.New("give two nodes, such as n1,n2")
 	}
 	client, err := api.Dial("")
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 // This file is ofi dump: it prints packet captures as lines of text or JSON.
 
 const dumpLong = `Print the frames of fabrics in a packet capture (pcap or pcapng; - is standard input), one line each: time (UTC), source > destination, wire
-format, operation, fields. Connections are found by how they begin, so start the capture before them, or name their port with --port (datagrams only).
+format, operation, fields. A connection is recognized by its first messages: start the capture before it, or give its port with --port (datagrams only).
 The formats are xnet (provider tcp) and rxd (udp;ofi_rxd, native packets and gofabric's extension).`
 
 const dumpExample = `  tcpdump -i lo -w run.pcap tcp
@@ -33,7 +33,7 @@ func newDumpCommand(_ *app) *cobra.Command {
 	var f dumpFlags
 	cmd := &cobra.Command{
 		Use:     "dump [flags] FILE",
-		Short:   "print the frames in a packet capture",
+		Short:   "Print the frames in a packet capture",
 		Long:    dumpLong,
 		Example: dumpExample,
 		Args:    cobra.ExactArgs(1),

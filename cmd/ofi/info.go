@@ -35,7 +35,7 @@ func newInfoCommand(a *app) *cobra.Command {
 	f.StringVarP(&o.source, "src_addr", "s", "", "source name or `ADDR`ess")
 	f.StringVarP(&o.node, "node", "n", "", "destination `NAME` or address")
 	f.StringVarP(&o.port, "port", "P", "", "`PORT` number or service name")
-	f.BoolVar(&o.numeric, "numeric", false, "do not look names up")
+	f.BoolVar(&o.numeric, "numeric", false, "do not resolve names")
 	f.StringVarP(&o.caps, "caps", "c", "", "one or more capabilities: `CAP1|CAP2`, such as FI_MSG|FI_RMA")
 	f.StringVarP(&o.mode, "mode", "m", "", "one or more modes: `MOD1|MOD2`; default all modes")
 	f.StringVarP(&o.epType, "ep_type", "t", "", "endpoint type: `EPTYPE` is FI_EP_MSG, FI_EP_DGRAM or FI_EP_RDM")
@@ -49,7 +49,7 @@ func newInfoCommand(a *app) *cobra.Command {
 	f.BoolVarP(&o.list, "list", "l", false, "list providers")
 	f.BoolVarP(&o.verbose, "verbose", "v", false, "print everything about each")
 	f.BoolVar(&o.version, "version", false, "print versions")
-	f.BoolVar(&o.why, "why", false, "say why others were refused, and which of several ways will be taken")
+	f.BoolVar(&o.why, "why", false, "say why the others were refused, and which of several ways will be used")
 	f.BoolVar(&o.js, "json", false, "print JSON")
 	return cmd
 }

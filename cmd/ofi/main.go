@@ -41,7 +41,7 @@ func newRootCommand(a *app) *cobra.Command {
 	root := &cobra.Command{
 		Use:           "ofi",
 		Short:         "Tools for fabrics",
-		Long:          "Tools for fabrics: what there is (info, env), whether it works (pingpong), how fast it is (bench), what goes over the wire (dump), and what is going on (top).",
+		Long:          "Tools for fabrics: what is available (info, env), whether it works (pingpong), how fast it is (bench), what goes over the wire (dump), and what processes do now (top).",
 		Version:       version.String(),
 		SilenceUsage:  true,
 		SilenceErrors: true,

@@ -42,7 +42,7 @@ func newPingpongCommand(_ *app) *cobra.Command {
 	var f pingpongFlags
 	cmd := &cobra.Command{
 		Use:     "pingpong [flags] [server address]",
-		Short:   "measure latency and throughput between two hosts, as fi_pingpong",
+		Short:   "Measure latency and throughput between two hosts, as fi_pingpong",
 		Long:    pingpongLong,
 		Example: pingpongExample,
 		Args:    cobra.MaximumNArgs(1),
@@ -75,7 +75,7 @@ func (f *pingpongFlags) define(fl *pflag.FlagSet) {
 	fl.StringVarP(&f.mode, "mode", "m", "msg", "kind of messages: msg or tagged")
 	fl.BoolVarP(&c.Check, "check", "c", false, "verify the data of each message")
 	fl.BoolVarP(&c.IPv6, "ipv6", "6", false, "use IPv6 for the control connection")
-	fl.BoolVarP(&f.verbose, "verbose", "v", false, "say what is being done, on standard error")
+	fl.BoolVarP(&f.verbose, "verbose", "v", false, "print each step on standard error")
 	fl.DurationVar(&c.Timeout, "timeout", pingpong.DefaultTimeout, "give up after this long without progress")
 	fl.BoolVar(&f.json, "json", false, "print one JSON document instead of the table")
 }

@@ -43,7 +43,7 @@ func newStrerrorCommand(a *app) *cobra.Command {
 				rows = append(rows, row{int(e), e.Name(), e.Error()})
 			}
 			if len(rows) == 0 {
-				return errors.New("strerror: which error? Give a number or a name")
+				return errors.New("strerror: give the number or the name of an error")
 			}
 			if asJSON {
 				return a.json(rows)

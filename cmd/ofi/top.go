@@ -33,8 +33,8 @@ func newTopCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "top",
 		Short: "Show what the endpoints of this node's processes do, live",
-		Long: "Show what the endpoints of this node's processes do, and with whom: rates, queues, retransmissions, what is stuck. The figures are those of the daemon fabricd,\n" +
-			"which processes find by themselves (start one with: fabricd run). Other users' endpoints are shown to root only. Ctrl-C ends it.",
+		Long: "Show what the endpoints of this node's processes do, and with whom: rates, queues, retransmissions, what is stuck. The figures come from the daemon fabricd,\n" +
+			"to which processes connect by themselves (start it with: fabricd run). Other users' endpoints are shown to root only. Ctrl-C ends it.",
 		Example: "  ofi top\n  ofi top --once --json | jq '.rows[] | select(.stalls > 0)'",
 		Args:    cobra.NoArgs,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return f.run(cmd.Context()) },
@@ -43,7 +43,7 @@ func newTopCommand(a *app) *cobra.Command {
 	cmd.Flags().BoolVar(&f.json, "json", false, "print JSON, a value for each table")
 	cmd.Flags().BoolVar(&f.peers, "peers", true, "show the peers of each endpoint")
 	cmd.Flags().DurationVarP(&f.every, "interval", "i", 2*time.Second, "time between two tables")
-	cmd.Flags().StringVar(&f.socket, "socket", "", "the daemon's API socket (default: look in FABRICD_DIR, or where daemons of this user and the system are)")
+	cmd.Flags().StringVar(&f.socket, "socket", "", "the daemon's API socket (default: in FABRICD_DIR, or where the daemons of this user and of the system have it)")
 	return cmd
 }
 

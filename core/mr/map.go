@@ -79,7 +79,7 @@ func (m *Map) Reg(attr *core.MRAttr) (*Region, error) {
 			key = m.freshKey()
 		}
 		if _, used := m.keys[key]; used || key == core.KeyNotAvail {
-			return nil, regError(core.ErrNoKey, fmt.Sprintf("key %#x", key), "request a key that no open region of the domain has")
+			return nil, regError(core.ErrNoKey, fmt.Sprintf("key %#x", key), "another open region of the domain has the key: request a different one")
 		}
 		r.key = key
 		m.keys[key] = r
@@ -94,7 +94,7 @@ func (m *Map) Reg(attr *core.MRAttr) (*Region, error) {
 func checkAttr(attr *core.MRAttr) error {
 	switch {
 	case attr == nil || len(attr.IOV) == 0:
-		return regError(core.ErrInval, "", "give the memory to register")
+		return regError(core.ErrInval, "", "pass the memory to register")
 	case len(attr.IOV) > 1:
 		return regError(core.ErrInval, fmt.Sprintf("%d buffers", len(attr.IOV)), "a region is one buffer (mr_iov_limit 1); register each")
 	case len(attr.IOV[0]) == 0:
@@ -102,7 +102,7 @@ func checkAttr(attr *core.MRAttr) error {
 	case attr.Offset != 0:
 		return regError(core.ErrInval, fmt.Sprintf("offset %d", attr.Offset), "the offset must be 0")
 	case attr.Access&^accessFlags != 0:
-		return regError(core.ErrInval, fmt.Sprintf("access %#x", uint64(attr.Access)), "access is made of Send, Recv, Read, Write, RemoteRead and RemoteWrite")
+		return regError(core.ErrInval, fmt.Sprintf("access %#x", uint64(attr.Access)), "access flags are Send, Recv, Read, Write, RemoteRead and RemoteWrite")
 	case len(attr.AuthKey) > core.MaxAuthKey:
 		return regError(core.ErrInval, fmt.Sprintf("authorization key of %d bytes", len(attr.AuthKey)), "a key has at most 64 bytes")
 	case attr.Flags&^(core.MRRMAEvent|core.MRRMAPMem) != 0:

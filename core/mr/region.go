@@ -69,7 +69,7 @@ func (r *Region) Bind(obj any, flags core.BindFlags) error {
 	case core.EndpointDriver:
 		return r.bindEndpoint(x)
 	}
-	return r.bindError(core.ErrInval, "a region takes counters and an endpoint of its domain")
+	return r.bindError(core.ErrInval, "a region can be bound to counters and an endpoint of its domain")
 }
 
 func (r *Region) bindCounter(c core.CounterDriver, flags core.BindFlags) error {
@@ -80,13 +80,13 @@ func (r *Region) bindCounter(c core.CounterDriver, flags core.BindFlags) error {
 	case flags&^(core.BindRemoteWrite|core.BindRemoteRead) != 0:
 		return r.bindError(core.ErrBadFlags, "flags are BindRemoteWrite and BindRemoteRead")
 	case flags == 0:
-		return r.bindError(core.ErrInval, "say what to count: BindRemoteWrite, BindRemoteRead or both")
+		return r.bindError(core.ErrInval, "pass what to count: BindRemoteWrite, BindRemoteRead or both")
 	case r.closed:
 		return core.ErrBadF
 	case r.needsEnable && r.enabled:
 		return r.bindError(core.ErrOpBadState, "bind counters before the region is enabled")
 	case write && r.onWrite != nil, read && r.onRead != nil:
-		return r.bindError(core.ErrInval, "a counter is bound already")
+		return r.bindError(core.ErrInval, "a counter is already bound for these operations")
 	}
 	if write {
 		r.onWrite = c
@@ -108,7 +108,7 @@ func (r *Region) bindEndpoint(ep core.EndpointDriver) error {
 	case !r.needsEndpoint:
 		return r.bindError(core.ErrNoSys, "the domain was opened without MRModeEndpoint")
 	case r.ep != nil:
-		return r.bindError(core.ErrInval, "an endpoint is bound already")
+		return r.bindError(core.ErrInval, "an endpoint is already bound")
 	}
 	r.ep = ep
 	hold(ep)
@@ -125,7 +125,7 @@ func (r *Region) Enable() error {
 	case r.closed:
 		return core.ErrBadF
 	case !r.needsEnable:
-		return &core.OpError{Op: "fi_mr_enable", Err: core.ErrNoSys, Hint: "the region is enabled since it was registered"}
+		return &core.OpError{Op: "fi_mr_enable", Err: core.ErrNoSys, Hint: "the region has been enabled since its registration"}
 	case r.needsEndpoint && r.ep == nil:
 		return &core.OpError{Op: "fi_mr_enable", Err: core.ErrOpBadState, Hint: "bind the region to an endpoint first"}
 	}

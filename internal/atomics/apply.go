@@ -4,7 +4,7 @@ import "errors"
 
 // Errors of Apply, Fetch and Compare. The target is not changed.
 var (
-	ErrOp   = errors.New("atomics: operation and datatype do not go together")
+	ErrOp   = errors.New("atomics: the operation is not defined for the datatype")
 	ErrSize = errors.New("atomics: buffers of different or odd sizes")
 )
 

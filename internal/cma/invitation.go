@@ -122,7 +122,7 @@ func (v *invitation) look(fd netx.FD, peer netx.Peer, e *engine.Ends, pid uint32
 		return false, false
 	}
 	if theirs := parseEnds(b[len(proofMagic)+engine.SealLen:]); !sameConnection(e, &theirs) {
-		trust.Refuse(trust.Copies, peer, v.name(), "it speaks on another connection than the one that names it")
+		trust.Refuse(trust.Copies, peer, v.name(), "it names another connection than the one that announced it")
 		return true, false
 	}
 	if uint32(peer.PID) != pid || pid == 0 {

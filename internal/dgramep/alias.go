@@ -32,7 +32,7 @@ func (e *dgramEndpoint) Alias(dir core.BindFlags, op core.OpFlags) (core.Endpoin
 	case dir == core.BindRecv && op&^rxOpFlags == 0:
 		a.receives.own, a.receives.flags = true, op
 	default:
-		return nil, e.Refuse("fi_ep_alias", endpoint.NoPeer, core.ErrBadFlags, "give BindTransmit or BindRecv, and operation flags of that direction")
+		return nil, e.Refuse("fi_ep_alias", endpoint.NoPeer, core.ErrBadFlags, "pass BindTransmit or BindRecv, and operation flags of that direction")
 	}
 	e.prog.Lock()
 	defer e.prog.Unlock()
@@ -55,7 +55,7 @@ func (a *alias) OpFlags(dir core.BindFlags) (core.OpFlags, error) {
 	case core.BindRecv:
 		return a.receives.defaults(), nil
 	}
-	return 0, e.Refuse("fi_control", endpoint.NoPeer, core.ErrInval, "say BindTransmit or BindRecv")
+	return 0, e.Refuse("fi_control", endpoint.NoPeer, core.ErrInval, "pass BindTransmit or BindRecv")
 }
 
 // SetOpFlags is FI_SETOPSFLAG of the alias. It does not change the endpoint's flags.
@@ -69,7 +69,7 @@ func (a *alias) SetOpFlags(dir core.BindFlags, flags core.OpFlags) error {
 	case dir == core.BindRecv && flags&^rxOpFlags == 0:
 		a.receives.own, a.receives.flags = true, flags
 	default:
-		return e.Refuse("fi_control", endpoint.NoPeer, core.ErrBadFlags, "give BindTransmit or BindRecv, and operation flags of that direction")
+		return e.Refuse("fi_control", endpoint.NoPeer, core.ErrBadFlags, "pass BindTransmit or BindRecv, and operation flags of that direction")
 	}
 	return nil
 }

@@ -58,7 +58,7 @@ func Open(d datagram.Domain, base *endpoint.Domain, info *core.Info) (core.Endpo
 	}
 	e.InitEndpoint(base, info, e.ends)
 	if info.EP.Type != core.EPTypeDgram && info.EP.Type != core.EPTypeUnspec {
-		return nil, e.Refuse("fi_endpoint", endpoint.NoPeer, core.ErrNoSys, "datagrams have DGRAM endpoints only; take the layer ofi_rxd for RDM")
+		return nil, e.Refuse("fi_endpoint", endpoint.NoPeer, core.ErrNoSys, "the provider has DGRAM endpoints only; add the layer ofi_rxd for RDM")
 	}
 	e.sends.e, e.receives.e, e.rx = e, e, &e.posted
 	e.sources = info.Caps&core.CapSource != 0
@@ -100,7 +100,7 @@ func (e *dgramEndpoint) Bind(obj any, flags core.BindFlags) error {
 		e.prog.Unlock()
 		return nil
 	case core.SRXDriver:
-		return e.Refuse("fi_ep_bind", endpoint.NoPeer, core.ErrInval, "the shared receive context is none of DGRAM endpoints")
+		return e.Refuse("fi_ep_bind", endpoint.NoPeer, core.ErrInval, "the shared receive context is not for DGRAM endpoints")
 	}
 	return e.Endpoint.Bind(obj, flags)
 }

@@ -51,7 +51,7 @@ func (e *dgramEndpoint) Join(addr core.Addr, flags core.JoinFlags, ctx any, made
 	case !e.Enabled():
 		return refuse(core.ErrOpBadState, "enable the endpoint first")
 	case e.groups.open >= groupsMax:
-		return refuse(core.ErrNoSpc, "an endpoint can join no more groups")
+		return refuse(core.ErrNoSpc, "the endpoint has joined as many groups as it can")
 	}
 	ip, number := addr.IP.Addr().Unmap(), addr.IP.Port()
 	if number == 0 {

@@ -34,7 +34,7 @@ func (e *Endpoint) OpenAlias(ep core.EndpointDriver, x *Transfers, dir core.Bind
 	case dir == core.BindRecv && op&^RxOpFlags == 0:
 		a.Receiver.flags = &op
 	default:
-		return nil, e.Refuse("fi_ep_alias", NoPeer, core.ErrBadFlags, "give BindTransmit or BindRecv, and operation flags of that direction")
+		return nil, e.Refuse("fi_ep_alias", NoPeer, core.ErrBadFlags, "pass BindTransmit or BindRecv, and operation flags of that direction")
 	}
 	e.prog.Lock()
 	e.aliases++

@@ -80,7 +80,7 @@ func (e *Endpoint) bindCounter(cn *Counter, flags core.BindFlags) error {
 			continue
 		}
 		if e.cntr[i] != nil {
-			return e.Refuse("fi_ep_bind", NoPeer, core.ErrInval, "there is a counter for that already")
+			return e.Refuse("fi_ep_bind", NoPeer, core.ErrInval, "a counter is already bound for these operations")
 		}
 		e.cntr[i] = cn
 		cn.Ref()
@@ -96,7 +96,7 @@ func (e *Endpoint) bindAV(av *AddressVector) error {
 	e.prog.Lock()
 	defer e.prog.Unlock()
 	if e.av != nil {
-		return e.Refuse("fi_ep_bind", NoPeer, core.ErrInval, "there is an address vector already")
+		return e.Refuse("fi_ep_bind", NoPeer, core.ErrInval, "an address vector is already bound")
 	}
 	av.Ref()
 	e.av, e.userIDs = av, e.d.info.Caps&core.CapAVUserID != 0
@@ -162,7 +162,7 @@ func (e *Endpoint) bindEQ(eq *EventQueue) error {
 	e.prog.Lock()
 	defer e.prog.Unlock()
 	if e.eq != nil {
-		return e.Refuse("fi_ep_bind", NoPeer, core.ErrInval, "there is an event queue already")
+		return e.Refuse("fi_ep_bind", NoPeer, core.ErrInval, "an event queue is already bound")
 	}
 	eq.Ref()
 	eq.AddProgress(e.prog)

@@ -178,7 +178,7 @@ func (d *Domain) BindEQ(q core.EQDriver, _ core.BindFlags) error {
 	d.prog.Lock()
 	defer d.prog.Unlock()
 	if d.eq != nil {
-		return d.cfg.Names.Error("fi_domain_bind", d.Name(), NoPeer, core.ErrInval, "the domain has an event queue already")
+		return d.cfg.Names.Error("fi_domain_bind", d.Name(), NoPeer, core.ErrInval, "the domain already has an event queue")
 	}
 	eq.Ref()
 	eq.AddProgress(d.prog)

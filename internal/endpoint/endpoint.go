@@ -115,7 +115,7 @@ func (e *Endpoint) CheckEnable(needs Needs) error {
 	}
 	switch {
 	case e.enabled:
-		return e.Refuse("fi_enable", NoPeer, core.ErrOpBadState, "the endpoint is enabled already")
+		return e.Refuse("fi_enable", NoPeer, core.ErrOpBadState, "the endpoint is already enabled")
 	case needs&NeedsEQ != 0 && e.eq == nil:
 		return e.Refuse("fi_enable", NoPeer, core.ErrNoEQ, "bind an event queue first")
 	case needs&NeedsAV != 0 && e.av == nil:

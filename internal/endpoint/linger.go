@@ -10,7 +10,7 @@ import (
 // LingerParam is the variable FI_<provider>_LINGER, which changes the default of OptLinger.
 func LingerParam(provider string) core.Param {
 	return core.Param{Provider: provider, Name: "linger", Type: core.ParamInt, Default: "10000",
-		Help: "how long closing an endpoint waits for peers to take what was sent, milliseconds (0: what is not transmitted at once is lost)"}
+		Help: "how long closing an endpoint waits until peers have received what was sent, milliseconds (0: data that cannot be transmitted at once is lost)"}
 }
 
 // Interval between two checks of a closing endpoint. It has to poll: no system call waits until a peer has
@@ -55,5 +55,5 @@ func (e *Endpoint) Drain(d Drainer) error {
 	if e.linger == 0 || d.Drained(false) {
 		return nil
 	}
-	return e.Refuse("fi_close", NoPeer, core.ErrTimedOut, "a peer has not taken all that was sent within "+e.linger.String()+", and loses the rest; see OptLinger")
+	return e.Refuse("fi_close", NoPeer, core.ErrTimedOut, "the endpoint was closed, but a peer had not received all data within "+e.linger.String()+", so the rest is lost; see OptLinger")
 }

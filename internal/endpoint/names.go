@@ -25,7 +25,7 @@ var NoPeer netip.AddrPort
 var hints = map[core.Errno]string{
 	core.ErrConnRefused: "is an endpoint listening there?",
 	core.ErrTimedOut:    "check the address, the route and the firewall",
-	core.ErrConnReset:   "the peer's process or host died, the path broke, or the peer is native libfabric, which ends a connection without a message",
+	core.ErrConnReset:   "the peer's process or host died, the path failed, or the peer is native libfabric, which sends no closing message",
 	core.ErrShutdown:    "open it again to go on",
 	core.ErrAccess:      "key, offset or access rights do not fit a registered region",
 	core.ErrKeyRejected: "get the current key (fi_mr_key) from the peer, and keep the region open there until the operation is complete",

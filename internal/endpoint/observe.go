@@ -96,7 +96,7 @@ func (e *Endpoint) observeQueues(o *telemetry.Observation, c telemetry.Counts, l
 		c["completions"] += uint64(n)
 		if n > 0 {
 			o.Watch(telemetry.Key{Owner: e.id, Index: i, What: "queue"}, reads, func() telemetry.Stall {
-				return e.stall("queue", local, NoPeer, strconv.Itoa(n)+" completions that are not read", 0)
+				return e.stall("queue", local, NoPeer, strconv.Itoa(n)+" completions that the application has not read", 0)
 			})
 		}
 	}
@@ -174,7 +174,7 @@ func (w *peerWatch) report() []telemetry.Peer {
 		v := b.v
 		state := v.Conn.State().String()
 		if v.Conn.OverBudget() {
-			state += ", not read: unexpected messages fill their budget"
+			state += ", not read because unexpected messages fill their budget"
 		}
 		p := telemetry.Peer{Address: telemetry.Text(v.Addr), State: state, Counters: telemetry.Counts{}}
 		p.Since = w.o.Since(w.key(v, "state"), uint64(v.Conn.State())|1<<32)
@@ -205,7 +205,7 @@ func (w *peerWatch) watch(v PeerView) {
 		if cn.Waiting() {
 			waiting = ", and operations wait for it"
 		}
-		why := ": nothing has answered there"
+		why := ": nothing answers at the address"
 		if s == engine.Requesting {
 			why = ": the peer has not answered the request"
 		}
@@ -220,14 +220,14 @@ func (w *peerWatch) watch(v PeerView) {
 		}
 		w.o.Watch(w.key(v, "operation"), token, tell(stallWord(old.Kind), old.Why.String(), old.Bytes))
 	} else if cn.Queued() > 0 {
-		w.o.Watch(w.key(v, "transmission"), cn.BytesOut, tell("send", "the peer takes nothing: bytes wait for transmission or acknowledgement", uint64(cn.Queued())))
+		w.o.Watch(w.key(v, "transmission"), cn.BytesOut, tell("send", "the peer accepts no data: bytes wait for transmission or acknowledgement", uint64(cn.Queued())))
 	} else if h, ok := v.Path.(StuckDetector); ok {
 		if why, bytes, token, yes := h.Stuck(); yes {
 			w.o.Watch(w.key(v, "system"), token, tell("send", why, bytes))
 		}
 	}
 	if cn.OverBudget() {
-		w.o.Watch(w.key(v, "receive"), cn.BytesIn, tell("receive", "the peer's messages wait for receives that are not posted", cn.UnexpectedBytes()))
+		w.o.Watch(w.key(v, "receive"), cn.BytesIn, tell("receive", "messages of the peer wait, because the application has posted no matching receives", cn.UnexpectedBytes()))
 	}
 }
 

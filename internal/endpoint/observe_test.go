@@ -132,7 +132,7 @@ func testObserveStalls(t *testing.T) {
 		t.Errorf("at first sight: %v", got)
 	}
 	time.Sleep(60 * time.Millisecond)
-	want := []string{"queue: 1 completions that are not read", "send: the cable is out"}
+	want := []string{"queue: 1 completions that the application has not read", "send: the cable is out"}
 	if got := mine(); !slices.Equal(got, want) {
 		t.Errorf("stalls are %q, want %q", got, want)
 	}

@@ -73,7 +73,7 @@ func (s *Scalable) Cancel(core.OpContext) error { return core.ErrNoSys }
 
 // Alias fails, because a scalable endpoint transfers no data. Its contexts have aliases.
 func (s *Scalable) Alias(_ core.BindFlags, _ core.OpFlags) (core.EndpointDriver, error) {
-	return nil, s.e.Refuse("fi_ep_alias", NoPeer, core.ErrNoSys, "open an alias of a context")
+	return nil, s.e.Refuse("fi_ep_alias", NoPeer, core.ErrNoSys, "a scalable endpoint has no aliases: open an alias of one of its contexts")
 }
 
 // Enable accepts connections of peers, and starts the transmit contexts that are enabled (fi_enable(3)).

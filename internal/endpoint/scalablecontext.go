@@ -118,7 +118,7 @@ func (s *Scalable) open(op string, list []*scalableContext, index int) error {
 	case index < 0 || index >= len(list):
 		return s.e.Refuse(op, NoPeer, core.ErrInval, "the endpoint was opened with fewer contexts (ep_attr.tx_ctx_cnt, rx_ctx_cnt)")
 	case list[index] != nil:
-		return s.e.Refuse(op, NoPeer, core.ErrBusy, "the context is open already")
+		return s.e.Refuse(op, NoPeer, core.ErrBusy, "the context is already open")
 	}
 	return nil
 }
@@ -143,7 +143,7 @@ func (p *scalableContext) Enable() error {
 	p.prog.Lock()
 	defer p.prog.Unlock()
 	if p.ready {
-		return p.Refuse("fi_enable", NoPeer, core.ErrOpBadState, "the context is enabled already")
+		return p.Refuse("fi_enable", NoPeer, core.ErrOpBadState, "the context is already enabled")
 	}
 	if err := p.CheckEnable(0); err != nil {
 		return err
@@ -176,7 +176,7 @@ func (p *scalableContext) Bind(obj any, flags core.BindFlags) error {
 		return p.Refuse("fi_ep_bind", NoPeer, core.ErrInval, "contexts of a scalable endpoint are not shared")
 	}
 	if flags&other != 0 {
-		return p.Refuse("fi_ep_bind", NoPeer, core.ErrBadFlags, "the context has the other direction only")
+		return p.Refuse("fi_ep_bind", NoPeer, core.ErrBadFlags, "the context is for the other direction")
 	}
 	return p.Endpoint.Bind(obj, flags)
 }

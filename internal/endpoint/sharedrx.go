@@ -77,11 +77,11 @@ func (s *SharedRx) Bind(obj any, flags core.BindFlags) error {
 	switch obj.(type) {
 	case *CompletionQueue:
 		if flags&core.BindTransmit != 0 {
-			return e.Refuse("fi_ep_bind", NoPeer, core.ErrBadFlags, "a receive context takes a queue for receives")
+			return e.Refuse("fi_ep_bind", NoPeer, core.ErrBadFlags, "a receive context takes a completion queue for receives (BindRecv)")
 		}
 	case *Counter:
 		if flags != core.BindRecv {
-			return e.Refuse("fi_ep_bind", NoPeer, core.ErrBadFlags, "a shared receive context counts receives")
+			return e.Refuse("fi_ep_bind", NoPeer, core.ErrBadFlags, "a shared receive context takes a counter for receives (BindRecv)")
 		}
 	default:
 		return e.Refuse("fi_ep_bind", NoPeer, core.ErrInval, "a shared receive context takes queues and counters of its domain")

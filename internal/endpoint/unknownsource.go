@@ -94,7 +94,7 @@ func (e *Endpoint) unknownSource(c *engine.Completion, addr netip.AddrPort) {
 	if c.Release {
 		ee.Flags |= core.CompMultiRecv
 	}
-	ee.Detail = "received; the sender is not in the address vector: insert the address in this entry"
+	ee.Detail = "a message was received from a sender that is not in the address vector: insert the address in this entry"
 	e.rxCQ.PushErr(ee)
 	ee.Buf = nil
 }

@@ -23,17 +23,17 @@ func Check(dir string) error {
 	for _, i := range []os.FileInfo{link, info} {
 		s, ok := i.Sys().(*syscall.Stat_t)
 		if !ok {
-			return fmt.Errorf("%s: the system does not say whose it is", dir)
+			return fmt.Errorf("%s: the system does not report its owner", dir)
 		}
 		if s.Uid != 0 && int(s.Uid) != os.Getuid() {
 			return fmt.Errorf("%s belongs to uid %d", dir, s.Uid)
 		}
 	}
 	if !info.IsDir() {
-		return fmt.Errorf("%s is no folder", dir)
+		return fmt.Errorf("%s is not a folder", dir)
 	}
 	if mode := info.Mode().Perm(); mode&0o022 != 0 {
-		return fmt.Errorf("others may write to %s, mode %o", dir, mode)
+		return fmt.Errorf("other users may write to %s (mode %o)", dir, mode)
 	}
 	return nil
 }

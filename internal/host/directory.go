@@ -33,7 +33,7 @@ var directory Directory
 func SetDirectory(d Directory) { directory = d }
 
 // errNoDirectory is core.ErrNoSys, and says which import the program lacks.
-var errNoDirectory = fmt.Errorf(`names of fabricd are not part of this program: import _ "gofabric/fabricd", or _ "gofabric/all" for all there is: %w`, core.ErrNoSys)
+var errNoDirectory = fmt.Errorf(`this program cannot look up names in fabricd: import _ "gofabric/fabricd", or _ "gofabric/all" for all providers and layers too: %w`, core.ErrNoSys)
 
 // LookupName is the Lookup of DirectoryScheme.
 func LookupName(ctx context.Context, name string) ([]netip.AddrPort, error) {

@@ -60,11 +60,11 @@ func (h *Host) schemed(ctx context.Context, scheme, name, service string, numeri
 	lookup := h.Schemes[strings.ToLower(scheme)]
 	switch {
 	case lookup == nil:
-		return nil, fmt.Errorf("%.64q is no kind of address known here: %w", scheme+"://", core.ErrInval)
+		return nil, fmt.Errorf("%.64q is not a known kind of address: %w", scheme+"://", core.ErrInval)
 	case numeric:
-		return nil, fmt.Errorf("%.128q is a name, not a number: %w", name, core.ErrInval)
+		return nil, fmt.Errorf("%.128q is a name, but a numeric address is required: %w", name, core.ErrInval)
 	case service != "":
-		return nil, fmt.Errorf("%s://%.128s has a port of its own, so there cannot be %.64q beside it: %w", scheme, name, service, core.ErrInval)
+		return nil, fmt.Errorf("%s://%.128s contains a port, so the service %.64q must be left out: %w", scheme, name, service, core.ErrInval)
 	case name == "":
 		return nil, fmt.Errorf("%s:// has no name after it: %w", scheme, core.ErrInval)
 	}
@@ -94,7 +94,7 @@ func (h *Host) port(ctx context.Context, service string, numeric bool) (uint16, 
 	}
 	n, err := h.resolver().LookupPort(ctx, "tcp", service)
 	if err != nil || n < 0 || n > 65535 {
-		return 0, fmt.Errorf("service %q is unknown here: %w", service, core.ErrNoData)
+		return 0, fmt.Errorf("service %q is unknown on this host: %w", service, core.ErrNoData)
 	}
 	return uint16(n), nil
 }

@@ -37,9 +37,9 @@ func TransferParams(provider string) []core.Param {
 	}
 	return []core.Param{
 		p("staging_size", "4096", "messages up to this many bytes are copied and sent together (at most "+strconv.Itoa(StagingMax)+")"),
-		p("unexp_bytes", "268435456", "memory for unexpected messages per endpoint, bytes; one peer can use a quarter of it, and waits beyond that"),
+		p("unexp_bytes", "268435456", "memory for unexpected messages per endpoint, bytes; one peer can use a quarter of it, and must wait beyond that"),
 		p("rendezvous_size", "-1", "tagged messages longer than this many bytes wait at the sender until a receive matches them (-1: never)"),
-		p("single_copy_size", "32768", "messages of at least this many bytes are copied straight out of the memory of a sender on the same host, where the system allows it (-1: never; never over fault)"),
+		p("single_copy_size", "32768", "messages of at least this many bytes are copied directly from the memory of a sender on the same host, if the system allows it (-1: never; never over fault)"),
 		endpoint.LingerParam(provider),
 	}
 }

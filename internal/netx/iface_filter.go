@@ -88,7 +88,7 @@ func parseItem(text string) (item filterItem, problem string) {
 	case text == "":
 		return item, "is empty"
 	case strings.HasPrefix(text, "^"):
-		return item, "has a ^ of its own: it goes before the whole list"
+		return item, "has a ^ of its own: ^ stands only before the whole list"
 	case strings.Contains(text, "/"):
 		p, err := netip.ParsePrefix(text)
 		if err != nil {

@@ -49,7 +49,7 @@ func (r *Reader) Var(name string) string { return core.Param{Provider: r.provide
 
 func (r *Reader) bound(name string, v, lo, hi int, err error) int {
 	if err == nil && (v < lo || v > hi) {
-		err = fmt.Errorf("%s is %d, outside %d to %d", r.Var(name), v, lo, hi)
+		err = fmt.Errorf("%s is %d, but must be between %d and %d", r.Var(name), v, lo, hi)
 	}
 	r.Fail(err)
 	return v

@@ -41,6 +41,6 @@ func OwnsPort(at netip.AddrPort, fd netx.FD, use trust.Use, name string) bool {
 		return ok // no socket is bound there, or this thread cannot see it
 	}
 	p, _ := netx.PeerOf(fd)
-	trust.Refuse(use, p, name, "the port of "+at.String()+", for which it speaks, belongs to user "+strconv.Itoa(uid))
+	trust.Refuse(use, p, name, "the port of "+at.String()+", which the process claims, belongs to user "+strconv.Itoa(uid))
 	return false
 }

@@ -235,5 +235,5 @@ func (e *Entry) look(room *int, asks int, stalled map[string]uint64) []Stall {
 		stalled["lock"]++
 	}
 	provider, name := e.s.Title()
-	return []Stall{{What: "lock", Provider: provider, Interface: name, State: "some call holds the domain's lock", Since: e.busy}}
+	return []Stall{{What: "lock", Provider: provider, Interface: name, State: "a call holds the domain's lock", Since: e.busy}}
 }

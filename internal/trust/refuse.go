@@ -25,7 +25,7 @@ const (
 // texts describes a Use: its purpose, how data is transferred without it, and the reason under which refusals are
 // counted.
 var texts = [uses]struct{ purpose, instead, reason string }{
-	Stream:    {"a local socket for a TCP connection", "the connection stays what it is", "untrusted_stream"},
+	Stream:    {"a local socket for a TCP connection", "the connection remains on TCP", "untrusted_stream"},
 	Datagrams: {"shared memory for datagrams", "datagrams go through the network stack", "untrusted_datagrams"},
 	Copies:    {"copies out of its memory", "messages go through the connection", "untrusted_copies"},
 	Vectors:   {"a shared address vector", "the vector is not opened", "untrusted_vectors"},
@@ -88,7 +88,7 @@ func Refuse(use Use, p netx.Peer, name, why string) {
 	// The caller may hold the lock of a domain, and a log handler may be slow.
 	book.line.Go(func() {
 		warn("gofabric: refused "+w.purpose+": "+why, "uid", p.UID, "pid", p.PID, "at", name, "own_uid", os.Geteuid(), "instead", w.instead, "unlogged", unlogged,
-			"hint", "only processes of one user share this: if no program of that user should talk to this one, find out what the process is")
+			"hint", "only processes of one user may share memory and local sockets; if no program of that user should communicate with this one, find out what the process is")
 		book.mu.Lock()
 		book.writing = false
 		book.mu.Unlock()

@@ -81,7 +81,7 @@ const (
 // complete sets the defaults for an interface with the given number of queues and MTU.
 func (c Config) complete(queues, mtu int) (Config, error) {
 	if c.Queues > queues {
-		return c, newError(QueueCount, fmt.Errorf("%d were asked for, it has %d", c.Queues, queues))
+		return c, newError(QueueCount, fmt.Errorf("%d queues were requested, the interface has %d", c.Queues, queues))
 	}
 	for _, f := range []struct {
 		field  *int

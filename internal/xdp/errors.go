@@ -9,7 +9,7 @@ type Reason int
 // These are the reasons. Hint returns advice for each.
 const (
 	OtherSystem   Reason = iota + 1 // not Linux
-	OldKernel                       // the kernel lacks AF_XDP or a part of it
+	OldKernel                       // the kernel does not have AF_XDP, or not all of it
 	NoRaw                           // CAP_NET_RAW is missing: no AF_XDP socket
 	NoBPF                           // CAP_BPF or CAP_NET_ADMIN is missing: no program
 	NoMemlock                       // RLIMIT_MEMLOCK is too low, and CAP_IPC_LOCK is missing
@@ -33,22 +33,22 @@ const asRoot = "run as root, or setcap cap_net_raw,cap_net_admin,cap_bpf,cap_ipc
 
 var reasons = map[Reason]struct{ says, hint string }{
 	OtherSystem:   {"only Linux has AF_XDP", "use sockets, which work everywhere"},
-	OldKernel:     {"the kernel lacks AF_XDP or a part of it", "it takes Linux 5.10 or later with CONFIG_XDP_SOCKETS and CONFIG_BPF_SYSCALL"},
+	OldKernel:     {"the kernel does not have AF_XDP, or not all of it", "use Linux 5.10 or later with CONFIG_XDP_SOCKETS and CONFIG_BPF_SYSCALL"},
 	NoRaw:         {"CAP_NET_RAW is missing", asRoot},
 	NoBPF:         {"CAP_BPF or CAP_NET_ADMIN is missing", asRoot},
 	NoMemlock:     {"the process may not lock enough memory for packets", "raise the limit (ulimit -l, LimitMEMLOCK=, docker run --ulimit memlock=-1), or give CAP_IPC_LOCK"},
-	NoMemory:      {"the kernel has no memory for the rings", "fewer frames or queues need less"},
-	NoInterface:   {"there is no such interface here", "ip link shows those of this network namespace"},
+	NoMemory:      {"the kernel has no memory for the rings", "configure fewer frames or queues"},
+	NoInterface:   {"the interface does not exist in this network namespace", "ip link lists the interfaces"},
 	InterfaceDown: {"the interface is down", "ip link set INTERFACE up"},
-	NoDriverMode:  {"the driver runs no XDP programs, or not as the interface is set up", "use generic mode; or see dmesg: often the MTU or an offload (ethtool -K) prevents it"},
-	NoZeroCopy:    {"the driver has no zero-copy AF_XDP", "use copy mode"},
+	NoDriverMode:  {"the driver cannot run XDP programs with the interface's settings", "use generic mode, or see dmesg: the MTU or an offload (ethtool -K) often prevents driver mode"},
+	NoZeroCopy:    {"the driver does not support zero-copy AF_XDP", "use copy mode"},
 	QueueCount:    {"the interface has too few queues", "ethtool -l INTERFACE shows how many it has, ethtool -L sets them"},
-	QueueTaken:    {"an AF_XDP socket of another program has a queue of the interface", "end that program, or choose other queues"},
-	OtherOwner:    {"another process has this interface for AF_XDP", "one process at a time owns an interface; the others use sockets"},
+	QueueTaken:    {"an AF_XDP socket of another program uses a queue of the interface", "end that program, or choose other queues"},
+	OtherOwner:    {"another process uses AF_XDP on this interface", "only one process at a time can use it; the others use sockets"},
 	OtherProgram:  {"another XDP program is attached to the interface", "bpftool net shows it; ip link set INTERFACE xdp off removes one that no program holds"},
 	OtherAbove:    {"a device above the interface has an XDP program", "a VLAN device, for example: open the endpoints of the interface before those of the VLAN device, or set FI_UDP_XDP_MODE=driver for the latter"},
-	AddressTaken:  {"another port of this process has the address", "one port for each address"},
-	NotEthernet:   {"the interface is not Ethernet", "use sockets, which work on tunnels, too"},
+	AddressTaken:  {"another port of this process has the address", "open one port for each address"},
+	NotEthernet:   {"the interface is not Ethernet", "use sockets, which also work on tunnels"},
 	TooManyPorts:  {"the interface has no room for more ports", "open it with a larger MaxPorts"},
 }
 

@@ -142,11 +142,11 @@ func (p *program) formStatus() string {
 	case f.failed == 0:
 		return ""
 	case f.err == nil:
-		return fmt.Sprintf(", %d changes of the program's form refused", f.failed)
+		return fmt.Sprintf(", %d updates of the XDP program refused", f.failed)
 	case f.is == linearForm:
-		return fmt.Sprintf(", %d changes of the program's form refused: it makes long packets linear, and may lose some: %v", f.failed, f.err)
+		return fmt.Sprintf(", %d updates of the XDP program refused: it makes long packets linear, and may lose some: %v", f.failed, f.err)
 	}
-	return fmt.Sprintf(", %d changes of the program's form refused: it stays the slower one: %v", f.failed, f.err)
+	return fmt.Sprintf(", %d updates of the XDP program refused: the slower program stays: %v", f.failed, f.err)
 }
 
 // waitLong waits until the program reports a long packet, up to the time within, or without a limit if that is 0. end

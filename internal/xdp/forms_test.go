@@ -125,12 +125,12 @@ func TestFormsRefused(t *testing.T) {
 	n := i.prog.forms.failed
 	i.prog.mu.Unlock()
 	until(t, "two more refusals", refused(n+2))
-	if s := i.String(); has(i) != fragsForm || !strings.Contains(s, "refused: it stays the slower one: ") {
+	if s := i.String(); has(i) != fragsForm || !strings.Contains(s, "refused: the slower program stays: ") {
 		t.Error(s)
 	}
 	unrefuse()
 	until(t, "the linear form", func() bool { return has(i) == linearForm })
-	if s := i.String(); !strings.Contains(s, "changes of the program's form refused,") {
+	if s := i.String(); !strings.Contains(s, "updates of the XDP program refused,") {
 		t.Error(s)
 	}
 }

@@ -378,7 +378,7 @@ func (i *Interface) setKeys(p *Port, keys map[key]struct{}, strict bool) error {
 // TooManyPorts), or those of opening descriptors.
 func (i *Interface) Bind(at netip.AddrPort, tags ...frame.Tag) (*Port, error) {
 	if len(tags) > frame.TagsMax || !at.IsValid() || at.Port() == 0 || at.Addr().IsMulticast() {
-		return nil, fmt.Errorf("AF_XDP on %s: %v is no address to bind to", i.name, at)
+		return nil, fmt.Errorf("AF_XDP on %s: %v is not an address to which a port can be bound", i.name, at)
 	}
 	p := &Port{i: i, addr: netip.AddrPortFrom(at.Addr().Unmap().WithZone(""), at.Port()), tags: tags, backlogs: make([]backlog, len(i.queues)), keys: map[key]struct{}{}}
 	err := p.openEpoll()

@@ -150,7 +150,7 @@ func umemError(errno unix.Errno, size int) error {
 	var lim unix.Rlimit
 	if errno == unix.ENOBUFS { // xdp_umem_account_pages
 		unix.Getrlimit(unix.RLIMIT_MEMLOCK, &lim)
-		return newError(NoMemlock, fmt.Errorf("%d KiB are needed, the limit for all of this user's is %d KiB", size>>10, lim.Cur>>10))
+		return newError(NoMemlock, fmt.Errorf("%d KiB of locked memory are needed; the limit for all processes of this user is %d KiB", size>>10, lim.Cur>>10))
 	}
 	if errno == unix.ENOMEM {
 		return newError(NoMemory, errno)

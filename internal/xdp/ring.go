@@ -30,7 +30,7 @@ type ring[T entry] struct {
 func newRing[T entry](mem []byte, at unix.XDPRingOffset, size uint32) (ring[T], error) {
 	var r ring[T]
 	if size == 0 || size&(size-1) != 0 {
-		return r, fmt.Errorf("%d entries are no power of two", size)
+		return r, fmt.Errorf("%d entries are not a power of two", size)
 	}
 	var err error
 	if r.producer, err = wordAt(mem, at.Producer); err != nil {

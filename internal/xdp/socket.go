@@ -116,8 +116,8 @@ func (s *socket) setBusyPoll(d time.Duration) error {
 var (
 	errBusyOff     = errors.New("switched off")
 	errBusyOld     = errors.New("the kernel is older than Linux 5.11")
-	errBusyDenied  = errors.New("it takes CAP_NET_ADMIN")
-	errBusyGeneric = errors.New("in generic mode the driver does not know of the socket")
+	errBusyDenied  = errors.New("CAP_NET_ADMIN is missing")
+	errBusyGeneric = errors.New("in generic mode the driver has no access to the socket")
 )
 
 // mapRings maps the four rings.

@@ -20,7 +20,7 @@ var (
 // Impair implements stream.Impairable.
 func (f *fabric) Impair(info *core.Info, x stream.Impairer) error {
 	if f.faults != nil {
-		return opError("fi_fabric", info.Fabric.ProvName, noPeer, core.ErrInval, "use the layer fault once in a provider string")
+		return opError("fi_fabric", info.Fabric.ProvName, noPeer, core.ErrInval, "a provider string can name the layer fault once")
 	}
 	f.InitFabric(&names, info)
 	f.faults = x

@@ -165,7 +165,7 @@ func (l *listener) displace(x *pendingConn) bool {
 }
 
 // errDisplaced ends a pending connection to make room for another one.
-var errDisplaced = errors.New("no connection request has come, and other connections wait")
+var errDisplaced = errors.New("no connection request came on the accepted connection, which was closed to make room for others")
 
 // admit adds s, which was accepted and has sent no request, to the pending connections. It then receives, since the
 // request may be there already.

@@ -75,13 +75,13 @@ func (ep *msgEndpoint) takeOver(handle core.Handle) error {
 			return ep.Refuse("fi_endpoint", h.peer, core.ErrInval, "the authorization key must be that of the passive endpoint")
 		}
 		if !h.take() {
-			return ep.Refuse("fi_endpoint", h.peer, core.ErrInval, "the connection request was answered already, or its passive endpoint closed")
+			return ep.Refuse("fi_endpoint", h.peer, core.ErrInval, "the connection request has already been answered, or its passive endpoint is closed")
 		}
 		ep.req = h
 	case *passive:
 		b, ok := h.giveSocket()
 		if !ok {
-			return ep.Refuse("fi_endpoint", noPeer, core.ErrInval, "the passive endpoint listens, is closed or has no address")
+			return ep.Refuse("fi_endpoint", noPeer, core.ErrInval, "the passive endpoint already listens, is closed or has no address")
 		}
 		ep.bound = b
 	default:
@@ -117,7 +117,7 @@ func (ep *msgEndpoint) canReceive() error {
 func (ep *msgEndpoint) Bind(obj any, flags core.BindFlags) error {
 	switch x := obj.(type) {
 	case *endpoint.AddressVector:
-		return ep.Refuse("fi_ep_bind", noPeer, core.ErrInval, "MSG endpoints take no address vector")
+		return ep.Refuse("fi_ep_bind", noPeer, core.ErrInval, "an MSG endpoint takes no address vector")
 	case *endpoint.SharedRx:
 		return ep.ShareRx(x)
 	}
@@ -175,7 +175,7 @@ func (ep *msgEndpoint) Connect(dest core.Addr, param []byte) error {
 	ep.prog.Lock()
 	defer ep.prog.Unlock()
 	if ep.state != msgIdle || ep.req != nil {
-		return ep.Refuse("fi_connect", dest.IP, core.ErrOpBadState, "an endpoint can connect once, and not if it was opened from a connection request")
+		return ep.Refuse("fi_connect", dest.IP, core.ErrOpBadState, "an endpoint can connect only once, and not if it was opened from a connection request")
 	}
 	if !ep.Enabled() {
 		if err := ep.becomeEnabled(); err != nil {
@@ -223,7 +223,7 @@ func (ep *msgEndpoint) Accept(param []byte) error {
 	defer ep.prog.Unlock()
 	if st == nil {
 		ep.state = msgShutdown
-		return ep.Refuse("fi_accept", req.peer, core.ErrConnAborted, "the peer gave up meanwhile")
+		return ep.Refuse("fi_accept", req.peer, core.ErrConnAborted, "the peer closed the connection before it was accepted")
 	}
 	if ep.Closed() {
 		st.close()
@@ -334,7 +334,7 @@ func (ep *msgEndpoint) CloseWrite() error {
 	case ep.state != msgConnected:
 		return ep.Refuse("fi_shutdown", noPeer, core.ErrNotConn, "")
 	case !ep.st.conn.KnowsEnd():
-		return ep.Refuse("fi_shutdown", ep.st.peer, core.ErrOpNotSupp, "the peer does not know half-closed connections; close the endpoint")
+		return ep.Refuse("fi_shutdown", ep.st.peer, core.ErrOpNotSupp, "the peer does not support half-closed connections: close the endpoint")
 	}
 	ep.silent = true
 	ep.st.conn.SayEnd(false)

@@ -25,9 +25,9 @@ func (s *tcpStream) Stuck() (why string, bytes, token uint64, yes bool) {
 		return "", 0, 0, false
 	}
 	p, yes := s.metered.Stuck()
-	why = "the network brings no acknowledgement of what was sent"
+	why = "no acknowledgement of the sent data arrives: check the path to the peer"
 	if p.InFlight == 0 {
-		why = "the peer's socket is full: the peer does not read it"
+		why = "the peer's socket buffer is full, because the peer does not read it"
 	}
 	return why, uint64(p.InFlight + p.Unsent), p.Acked, yes
 }

@@ -109,7 +109,7 @@ func (p *passive) BindEQ(q core.EQDriver, flags core.BindFlags) error {
 	p.prog.Lock()
 	defer p.prog.Unlock()
 	if p.eq != nil {
-		return opError("fi_pep_bind", "passive endpoint", noPeer, core.ErrInval, "there is an event queue already")
+		return opError("fi_pep_bind", "passive endpoint", noPeer, core.ErrInval, "an event queue is already bound")
 	}
 	eq.Ref()
 	eq.AddProgress(p.prog)
@@ -127,7 +127,7 @@ func (p *passive) Listen() error {
 	case p.eq == nil:
 		return opError("fi_listen", "passive endpoint", noPeer, core.ErrNoEQ, "bind an event queue first")
 	case p.on:
-		return opError("fi_listen", "passive endpoint", noPeer, core.ErrInval, "the endpoint listens already")
+		return opError("fi_listen", "passive endpoint", noPeer, core.ErrInval, "the endpoint already listens")
 	}
 	if p.l == nil {
 		if err := p.bind(core.IPAddr(netip.AddrPortFrom(netip.IPv4Unspecified(), 0))); err != nil {
@@ -243,10 +243,10 @@ func (p *passive) Reject(handle core.Handle, param []byte) error {
 	defer p.prog.Unlock()
 	if _, live := p.reqs[r]; !live || r.used {
 		if r.used && !live {
-			return opError("fi_reject", "passive endpoint", r.peer, core.ErrInval, "the request was answered already")
+			return opError("fi_reject", "passive endpoint", r.peer, core.ErrInval, "the connection request has already been answered")
 		}
 		if r.used {
-			return opError("fi_reject", "passive endpoint", r.peer, core.ErrInval, "an endpoint was opened for the request")
+			return opError("fi_reject", "passive endpoint", r.peer, core.ErrInval, "an endpoint has been opened for the connection request")
 		}
 		return nil // the peer has closed the connection, so no rejection can be sent
 	}

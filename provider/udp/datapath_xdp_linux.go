@@ -84,7 +84,7 @@ type xdpDatapath struct {
 
 // Reasons why a port has no AF_XDP datapath although the interface may support one.
 var (
-	errXDPWildcard = errors.New("the endpoint is bound to no interface's address: bind it to one")
+	errXDPWildcard = errors.New("the endpoint is not bound to the address of an interface: bind it to one")
 	errXDPNowhere  = errors.New("no interface that is up has the endpoint's address")
 	errXDPRemoved  = errors.New("the interface was removed")
 	errXDPLoopback = errors.New("the interface is lo, where sockets are faster")
@@ -213,7 +213,7 @@ func (l *xdpDatapath) addStats(s *datagram.Stats) {
 }
 
 func (l *xdpDatapath) String() string {
-	s := fmt.Sprintf("%v (%d sent, %d left to the socket, %d for want of frames; %d received", l.iface, l.sent, l.bySocket, l.noFrames, l.received)
+	s := fmt.Sprintf("%v (%d sent, %d sent through the socket, %d times no frame was free; %d received", l.iface, l.sent, l.bySocket, l.noFrames, l.received)
 	for why, n := range l.refused {
 		if n > 0 {
 			s += fmt.Sprintf(", %d refused: %v", n, frame.Reason(why))

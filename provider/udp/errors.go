@@ -22,11 +22,11 @@ func opError(op, object string, err error, hint string) error {
 func bindHint(err error) string {
 	switch err {
 	case syscall.EADDRINUSE:
-		return "another socket has the port: choose another one, or 0"
+		return "another socket uses the port: choose another port, or 0"
 	case syscall.EADDRNOTAVAIL:
-		return "the address is not one of this machine"
+		return "the address is not an address of this machine"
 	case syscall.EACCES:
-		return "ports below 1024 need privileges"
+		return "a port below 1024 needs privileges"
 	case syscall.EMFILE, syscall.ENFILE:
 		return "raise the limit on open files (ulimit -n)"
 	}

@@ -28,9 +28,9 @@ func (p *port) Join(group netip.Addr) error {
 	case !group.IsMulticast() || netx.Family(group) != p.family:
 		return opError("fi_join", group.String(), core.ErrInval, "not a multicast address of the endpoint's family")
 	case p.groups[group] != nil:
-		return opError("fi_join", group.String(), core.ErrAlready, "the endpoint is a member already")
+		return opError("fi_join", group.String(), core.ErrAlready, "the endpoint is already a member of the group")
 	case len(p.groups) >= groupsMax:
-		return opError("fi_join", group.String(), core.ErrNoSpc, "an endpoint can join no more groups")
+		return opError("fi_join", group.String(), core.ErrNoSpc, "the endpoint has joined as many groups as it can")
 	}
 	if p.local.Addr().IsUnspecified() {
 		if err := netx.Join(p.main.fd, group.WithZone(""), netip.Addr{}, p.index); err != nil {
@@ -84,7 +84,7 @@ func (p *port) Leave(group netip.Addr) error {
 	group = group.Unmap()
 	s := p.groups[group]
 	if s == nil {
-		return opError("fi_leave", group.String(), core.ErrInval, "the endpoint is no member")
+		return opError("fi_leave", group.String(), core.ErrInval, "the endpoint is not a member of the group")
 	}
 	delete(p.groups, group)
 	if s == p.main {

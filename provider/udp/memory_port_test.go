@@ -83,7 +83,7 @@ func TestMemoryForeignPort(t *testing.T) {
 			t.Errorf("%s: %d refused", name, n)
 		}
 		if from == foreign {
-			j.Want("for which it speaks, belongs to user 4711", "at="+shmSocketName(a.p.local))
+			j.Want("which the process claims, belongs to user 4711", "at="+shmSocketName(a.p.local))
 		}
 	}
 	if a.shmPeers() != 0 {
@@ -119,5 +119,5 @@ func TestMemoryForeignListener(t *testing.T) {
 	if a.shmPeers() != 0 {
 		t.Errorf("%d peers", a.shmPeers())
 	}
-	j.Want("for which it speaks, belongs to user 4711", "at="+shmSocketName(foreign))
+	j.Want("which the process claims, belongs to user 4711", "at="+shmSocketName(foreign))
 }

@@ -58,7 +58,7 @@ func openPort(d *domain, info *core.Info, r datagram.Receiver) (*port, error) {
 	}
 	at, err := sourceOf(info)
 	if err != nil {
-		return nil, opError("fi_endpoint", d.Name(), err, "the source address is no IP address")
+		return nil, opError("fi_endpoint", d.Name(), err, "the source address is not an IP address")
 	}
 	p := &port{d: d, r: r, family: netx.Family(at.Addr())}
 	p.idler, _ = r.(datagram.Idler)
@@ -339,7 +339,7 @@ func (p *port) useXDP() error {
 }
 
 // errChosen is the reason why a port that had an AF_XDP datapath has none.
-var errChosen = errors.New("the application chose sockets")
+var errChosen = errors.New("the application chose sockets (DatapathSockets)")
 
 // Datapath implements datagram.DatapathSetter.
 func (p *port) Datapath() core.Datapath {
@@ -355,7 +355,7 @@ func (p *port) SetDatapath(to core.Datapath) error {
 	case p.closed:
 		return core.ErrOpBadState
 	case to < core.DatapathSockets || to > core.DatapathAuto:
-		return opError("fi_setopt", p.local.String(), core.ErrInval, "the option is DatapathSockets, DatapathXDP or DatapathAuto")
+		return opError("fi_setopt", p.local.String(), core.ErrInval, "the value must be DatapathSockets, DatapathXDP or DatapathAuto")
 	case to == core.DatapathSockets && p.xdp != nil:
 		return p.useSockets(errChosen)
 	case to != core.DatapathSockets && p.xdp == nil:

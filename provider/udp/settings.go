@@ -46,19 +46,19 @@ func defs() []core.Param {
 	return []core.Param{
 		p("iface", core.ParamString, "", "interfaces to use: a comma list of names, globs (eth*), networks (10.0.0.0/8) or addresses; a leading ^ excludes them"),
 		p("mtu", core.ParamSize, strconv.Itoa(nativeMTU), "longest message of a DGRAM endpoint, bytes, at most "+strconv.Itoa(netx.MaxDatagram)+
-			" (native peers receive "+strconv.Itoa(nativeMTU)+"); what the path does not take in one piece is fragmented"),
-		p("link", core.ParamString, linkSockets, "how datagrams pass to and from the kernel: sockets (plain: one call each; batch: one for many; sockets chooses), "+
-			"or xdp (AF_XDP, past its stack, Linux with privileges; sockets where it cannot be had); auto means xdp"),
-		p("xdp_mode", core.ParamString, modeAuto, "where AF_XDP's program runs: driver, generic (in the kernel's stack), or auto (generic over veth and where the driver cannot, else driver); "+
-			"the first endpoint of a process on an interface decides"),
-		p("xdp_frags", core.ParamBool, "1", "with AF_XDP, take packets of several frames (jumbo MTU), and leave long packets in fragments. 0: over veth, large messages, of other programs too, are lost where memory is fragmented"),
-		p("xdp_single", core.ParamBool, "1", "with AF_XDP, send single datagrams by a packet socket instead of the rings, where the kernel copies what is sent and the interface has one queue"),
-		p("gso", core.ParamBool, "1", "hand runs of datagrams to the system in one call, where it can"),
-		p("gro", core.ParamBool, "1", "take runs of datagrams from the system in one call, where it can"),
+			" (native peers receive "+strconv.Itoa(nativeMTU)+"); messages that are too long for the path are fragmented"),
+		p("link", core.ParamString, linkSockets, "how datagrams pass to and from the kernel: sockets (plain: one call for each; batch: one call for many; sockets: chooses between them), "+
+			"or xdp (AF_XDP, which bypasses its stack; Linux with privileges; otherwise sockets are used); auto means xdp"),
+		p("xdp_mode", core.ParamString, modeAuto, "where the XDP program runs: driver, generic (in the kernel's stack), or auto (generic over veth and if the driver cannot run it, else driver); "+
+			"the first endpoint of a process on an interface decides for all"),
+		p("xdp_frags", core.ParamBool, "1", "with AF_XDP, accept packets of several frames (jumbo MTU), and leave long packets in fragments; 0: over veth, large messages, also those of other programs, are lost if memory is fragmented"),
+		p("xdp_single", core.ParamBool, "1", "with AF_XDP, send single datagrams through a packet socket instead of the rings, if the kernel copies sent packets and the interface has one queue"),
+		p("gso", core.ParamBool, "1", "pass batches of datagrams to the system in one call, if it supports that (GSO)"),
+		p("gro", core.ParamBool, "1", "take batches of datagrams from the system in one call, if it supports that (GRO)"),
 		p("local_memory", core.ParamBool, "1", "send datagrams to endpoints of this host through memory that both share, while there are few of them: no system calls while both poll"),
-		p("local_memory_after", core.ParamSize, strconv.Itoa(meetAfter), "datagrams to such an endpoint after which memory is sought to share with it"),
-		p("xdp_queues", core.ParamSize, "0", "queues of an interface to use with AF_XDP, from the first on, 0 for all; what comes on others goes through the kernel's stack"),
-		p("xdp_busy_poll", core.ParamSize, "0", "with AF_XDP in driver mode, poll the driver whenever a pass finds nothing, and for so many microseconds in calls that wait (SO_BUSY_POLL); "+
+		p("local_memory_after", core.ParamSize, strconv.Itoa(meetAfter), "number of datagrams to such an endpoint after which memory is shared with it"),
+		p("xdp_queues", core.ParamSize, "0", "number of queues of an interface to use with AF_XDP, from the first on (0: all); packets on the other queues go through the kernel's stack"),
+		p("xdp_busy_poll", core.ParamSize, "0", "with AF_XDP in driver mode, poll the driver whenever a pass finds nothing, and for this many microseconds in calls that wait (SO_BUSY_POLL); "+
 			"useful where the interface defers interrupts (napi_defer_hard_irqs, gro_flush_timeout). 0: off"),
 		p("recv_buffer", core.ParamSize, strconv.Itoa(recvDefault), "receive buffer to ask the system for per endpoint, bytes (net.core.rmem_max bounds it for processes without CAP_NET_ADMIN)"),
 	}

@@ -43,7 +43,7 @@ func (s *settings) usageText(p xdp.Usage, veth bool) (how string) {
 // costText describes the cost of the program for other traffic of the interface (docs/af-xdp-measurements.md).
 func costText(p xdp.Usage, veth bool) string {
 	const (
-		begin   = "while it is used, other traffic that comes over the interface passes the XDP program"
+		begin   = "while AF_XDP is used, the XDP program also sees all other traffic that the interface receives"
 		generic = ", and the kernel copies it once more for that"
 	)
 	switch {
@@ -62,9 +62,9 @@ func costText(p xdp.Usage, veth bool) string {
 // singleText describes how single datagrams leave.
 func singleText(p xdp.Usage) string {
 	if p.PacketSocket != nil {
-		return "single datagrams leave by AF_XDP's rings: " + p.PacketSocket.Error()
+		return "single datagrams are sent through AF_XDP's rings: " + p.PacketSocket.Error()
 	}
-	return "single datagrams leave by a packet socket"
+	return "single datagrams are sent through a packet socket"
 }
 
 // busyText describes whether a receive polls the driver.

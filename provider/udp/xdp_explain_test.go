@@ -14,9 +14,9 @@ import (
 // is true.
 func TestXDPUsageText(t *testing.T) {
 	const (
-		sock  = "; single datagrams leave by a packet socket"
-		ring  = "; single datagrams leave by AF_XDP's rings: some reason"
-		other = "; while it is used, other traffic that comes over the interface passes the XDP program"
+		sock  = "; single datagrams are sent through a packet socket"
+		ring  = "; single datagrams are sent through AF_XDP's rings: some reason"
+		other = "; while AF_XDP is used, the XDP program also sees all other traffic that the interface receives"
 	)
 	costs := []string{", and the kernel copies it once more for that (tcp over veth: 1.1 times the processor time for small messages, 1.3 times for large ones)",
 		", and the kernel copies it once more for that", ", and the kernel copies it once more for that", ", and the kernel copies it once more for that in generic mode", "",
@@ -43,11 +43,11 @@ func TestXDPUsageText(t *testing.T) {
 
 // TestXDPBusyText: busy polling is mentioned if it was asked for.
 func TestXDPBusyText(t *testing.T) {
-	const other = "; while it is used, other traffic that comes over the interface passes the XDP program"
+	const other = "; while AF_XDP is used, the XDP program also sees all other traffic that the interface receives"
 	for want, p := range map[string]xdp.Usage{
-		"in driver mode if the driver can; busy polling in driver mode; single datagrams leave by a packet socket": {Mode: xdp.Auto},
-		"in driver mode; busy polling; single datagrams leave by a packet socket":                                  {Mode: xdp.Driver, Open: true},
-		"in generic mode; no busy polling: some reason; single datagrams leave by a packet socket":                 {Mode: xdp.Generic, BusyPoll: errors.New("some reason")},
+		"in driver mode if the driver can; busy polling in driver mode; single datagrams are sent through a packet socket": {Mode: xdp.Auto},
+		"in driver mode; busy polling; single datagrams are sent through a packet socket":                                  {Mode: xdp.Driver, Open: true},
+		"in generic mode; no busy polling: some reason; single datagrams are sent through a packet socket":                 {Mode: xdp.Generic, BusyPoll: errors.New("some reason")},
 	} {
 		s := &settings{link: linkXDP, xdpBusy: 50}
 		if got, _, _ := strings.Cut(s.usageText(p, true), other); got != want {

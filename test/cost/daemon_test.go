@@ -42,11 +42,11 @@ func (d *daemon) start(t *testing.T, n int) {
 			Msg string
 			PID int
 		}
-		said := d.run.Expect("a process came")
+		said := d.run.Expect("a process connected")
 		if err := json.Unmarshal([]byte(said), &line); err != nil {
 			t.Fatalf("%v in %s", err, said)
 		}
-		if line.Msg == "a process came" {
+		if line.Msg == "a process connected" {
 			came[line.PID] = true
 		}
 	}

@@ -54,7 +54,7 @@ func TestDiskFull(t *testing.T) {
 	if err := put(n); status(err) != 503 || !strings.Contains(err.Error(), "no space left") {
 		t.Errorf("with a full disk: %v", err)
 	}
-	if text := run(t, dir, "status"); !strings.Contains(text, "in trouble, directory: ") ||
+	if text := run(t, dir, "status"); !strings.Contains(text, "trouble in directory: ") ||
 		!strings.Contains(text, "no space left") {
 		t.Errorf("status says %s", text)
 	}

@@ -193,7 +193,7 @@ func testImage(t *testing.T, root string, env, args []string) {
 	daemon.Env = append(slices.Clip(env), "FABRICD_LISTEN="+program.FreeAddress(t))
 	startCommand(t, root, daemon)
 	for _, c := range []struct{ want, command string }{
-		{"fabricd runs", "status"}, {"lives for good", "put job/1 10.0.0.1:1"}, {"10.0.0.1:1", "names"},
+		{"fabricd runs", "status"}, {"remains for good", "put job/1 10.0.0.1:1"}, {"10.0.0.1:1", "names"},
 		{"https://", "page"}, {"nothing is stuck", "stuck"},
 	} {
 		if out, err := in(append(args[:1:1], strings.Fields(c.command)...)...).CombinedOutput(); err != nil ||

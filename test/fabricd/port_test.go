@@ -135,7 +135,7 @@ func TestPageOption(t *testing.T) {
 	}
 	for _, bad := range []string{"0.0.0.0:7481", ":7481", "localhost:7481"} {
 		out, err := exec.Command(binary, "run", "--dir", newDir(t), "--page", bad).CombinedOutput()
-		if err == nil || !strings.Contains(string(out), "address of this node alone") {
+		if err == nil || !strings.Contains(string(out), "give a loopback address") {
 			t.Errorf("--page %s: %v, %s", bad, err, out)
 		}
 	}

@@ -58,11 +58,11 @@ func TestRefusals(t *testing.T) {
 		{"DELETE", "/v1/names/../kv/k", "", 400, "dots"},
 		{"PUT", "/v1/names/a%2f..%2fb", good, 400, "dots"},
 		{"PUT", "/v1/names/b", good + "}", 400, "more than one JSON value"},
-		{"PUT", "/v1/names/b", "", 400, "it is empty"},
+		{"PUT", "/v1/names/b", "", 400, "the body is empty"},
 		{"PUT", "/v1/names/b", "{\"address\":\"\xff\"}", 400, "not UTF-8"},
-		{"PUT", "/v1/names/b", `{"address":"a","lease":"0s"}`, 400, "over at once"},
-		{"PUT", "/v1/kv/b", `{"value":"","lease":"0"}`, 400, "over at once"},
-		{"GET", "/v1/watch?from=1000000", "", 410, "another one"},
+		{"PUT", "/v1/names/b", `{"address":"a","lease":"0s"}`, 400, "end at once"},
+		{"PUT", "/v1/kv/b", `{"value":"","lease":"0"}`, 400, "end at once"},
+		{"GET", "/v1/watch?from=1000000", "", 410, "another directory"},
 	} {
 		status, answer := bare(t, dir, c.method, c.path, c.body)
 		var e api.Error

@@ -208,10 +208,10 @@ func TestForeignFolder(t *testing.T) {
 	must(os.WriteFile(filepath.Join(file, fabricd.API), []byte("precious"), 0o600))
 	refuses(t, fmt.Sprintf("%s belongs to uid %d", made, other), "--dir", made)
 	refuses(t, fmt.Sprintf("%s belongs to uid %d", link, other), "--dir", link)
-	refuses(t, "others may write to "+open, "--dir", open)
-	refuses(t, "is no socket", "--dir", file, "--state-dir", "off")
+	refuses(t, "other users may write to "+open, "--dir", open)
+	refuses(t, "is not a socket", "--dir", file, "--state-dir", "off")
 	refuses(t, "the state folder: "+made, "--dir", mine, "--state-dir", made)
-	refuses(t, "the state folder: others may write to "+open, "--dir", mine, "--state-dir", open)
+	refuses(t, "the state folder: other users may write to "+open, "--dir", mine, "--state-dir", open)
 	// A folder may have the lock of the daemon, and what was there before.
 	for dir, want := range map[string]int{made: 0, open: 0, mine: 0, file: 2} {
 		if names, err := os.ReadDir(dir); err != nil || len(names) != want {

@@ -173,12 +173,12 @@ func TestReload(t *testing.T) {
 	reload("entries: 4\ncolour: red\n", "the configuration stays as it was")
 	put(4, 507)
 	reload("entries: many\n", "the configuration stays as it was")
-	reload("entries: 4\nstate-dir: /nowhere\n", "this changes at the next start only")
+	reload("entries: 4\nstate-dir: /nowhere\n", "this setting changes at the next start only")
 	p.Expect("msg=reloaded")
 	put(4, 0)
-	reload("etcd: ['http://127.0.0.1:1']\n", "this changes at the next start only\" setting=etcd")
+	reload("etcd: ['http://127.0.0.1:1']\n", "this setting changes at the next start only\" setting=etcd")
 	p.Expect("msg=reloaded")
-	reload("log-format: json\n", "this changes at the next start only\" setting=log-format")
+	reload("log-format: json\n", "this setting changes at the next start only\" setting=log-format")
 	p.Expect("msg=reloaded")
 }
 

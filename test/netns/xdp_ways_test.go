@@ -16,7 +16,7 @@ func TestXDPWays(t *testing.T) {
 	t.Parallel()
 	const (
 		autoLink = "FI_UDP_LINK=auto"
-		packet   = "; single datagrams leave by a packet socket"
+		packet   = "; single datagrams are sent through a packet socket"
 	)
 	for _, tt := range []struct {
 		name   string
@@ -29,9 +29,9 @@ func TestXDPWays(t *testing.T) {
 		{"auto", []string{autoLink}, false, "generic", packet},
 		{"auto, driver mode", []string{autoLink, xdpDriver}, false, "driver", packet},
 		{"auto, switched off", []string{autoLink, "FI_UDP_XDP_SINGLE=0"}, false, "generic",
-			"; single datagrams leave by AF_XDP's rings: switched off (FI_UDP_XDP_SINGLE)"},
+			"; single datagrams are sent through AF_XDP's rings: switched off (FI_UDP_XDP_SINGLE)"},
 		{"auto, two queues", []string{autoLink}, true, "generic",
-			"; single datagrams leave by AF_XDP's rings: the interface has 2 queues"},
+			"; single datagrams are sent through AF_XDP's rings: the interface has 2 queues"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -50,7 +50,7 @@ func TestXDPWays(t *testing.T) {
 			beside := rb.do("ways %s %s", rxdStack, b.v4)
 			for _, ways := range []string{before, beside} { // they end with the measured cost for other traffic
 				said, cost, _ := strings.Cut(ways,
-					"; while it is used, other traffic that comes over the interface passes the XDP program, and the ")
+					"; while AF_XDP is used, the XDP program also sees all other traffic that the interface receives, and the ")
 				if said != want || !strings.HasPrefix(cost, map[string]string{"generic": "kernel copies", "driver": "driver copies"}[tt.mode]) || !strings.Contains(cost, "tcp over veth: 1.") {
 					t.Errorf("before: %s\nbeside: %s\nwant:   %s; ...", before, beside, want)
 				}

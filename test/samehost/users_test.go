@@ -297,7 +297,7 @@ func TestBetween(t *testing.T) {
 	if err := wait(); err != nil {
 		t.Error(err)
 	}
-	j.Want("it speaks on another connection than the one that names it", fmt.Sprintf("pid=%d ", pid))
+	j.Want("it names another connection than the one that announced it", fmt.Sprintf("pid=%d ", pid))
 }
 
 // pass forwards bytes and counts them.

@@ -27,16 +27,16 @@ func defs() []core.Param {
 		return core.Param{Provider: layerName, Name: name, Type: core.ParamString, Default: def, Help: help}
 	}
 	return []core.Param{
-		p("seed", "1", "what decides when faults happen: the same seed and traffic give the same faults"),
-		p("loss", "0", "probability that a datagram is lost, as 5% or 0.05; of connections, that a packet is, and comes with all that follows when it is sent again"),
-		p("dup", "0", "probability that a datagram comes twice; connections do not notice"),
-		p("reorder", "0", "probability that a datagram is overtaken by up to three later ones, or comes a millisecond late; connections are late"),
-		p("corrupt", "0", "probability that one bit of a datagram is flipped; to connections that is a loss, for TCP has checksums"),
-		p("delay", "0", "delay of every datagram, and of what comes over connections, as 10ms"),
-		p("jitter", "0", "random delay beyond it, up to this much: datagrams overtake each other, connections wait for the latest"),
+		p("seed", "1", "seed that decides when faults happen: the same seed and traffic give the same faults"),
+		p("loss", "0", "probability that a datagram is lost, as 5% or 0.05; on connections, that a packet is lost, so that it and all later data arrive after its retransmission"),
+		p("dup", "0", "probability that a datagram arrives twice; no effect on connections"),
+		p("reorder", "0", "probability that a datagram is overtaken by up to three later ones, or arrives a millisecond late; data of connections is only late"),
+		p("corrupt", "0", "probability that one bit of a datagram is flipped; on connections this is a loss, because TCP has checksums"),
+		p("delay", "0", "delay of every datagram, and of all data of connections, as 10ms"),
+		p("jitter", "0", "random additional delay, up to this: datagrams overtake each other, data of connections waits for the latest"),
 		p("rate", "0", "speed of the line, bits per second of payload, as 100M; or bytes per second, as 12.5MB (0: no limit)"),
 		p("backlog", strconv.Itoa(impair.DefaultBacklog), "datagrams waiting for the line, bytes; more are lost (connections lose none)"),
-		p("partition", "", "when nothing passes: a comma list of spans since the opening of the port or fabric, as 10s-20s,1m- (no end: for ever); connections end when one lasts longer than FI_TCP_PEER_TIMEOUT"),
+		p("partition", "", "times at which nothing passes: a comma list of spans since the opening of the port or fabric, as 10s-20s,1m- (no end: for ever); a span longer than FI_TCP_PEER_TIMEOUT ends connections"),
 		p("reset", "0", "bytes received on average until a connection is reset (0: never)"),
 		p("refuse", "0", "probability that a connect is refused"),
 		p("cut", "0", "probability that a send or receive of a connection ends early, at any byte"),
@@ -93,7 +93,7 @@ func parseProbability(text string) (float64, error) {
 	digits, percent := strings.CutSuffix(text, "%")
 	v, err := strconv.ParseFloat(strings.TrimSpace(digits), 64)
 	if err != nil {
-		return 0, fmt.Errorf("want a probability such as 5%% or 0.05")
+		return 0, fmt.Errorf("write a probability such as 5%% or 0.05")
 	}
 	if percent {
 		v /= 100
@@ -108,7 +108,7 @@ func parseProbability(text string) (float64, error) {
 func parseDuration(text string) (time.Duration, error) {
 	d, err := time.ParseDuration(text)
 	if err != nil || d < 0 {
-		return 0, fmt.Errorf("want a duration such as 10ms or 1.5s")
+		return 0, fmt.Errorf("write a duration such as 10ms or 1.5s")
 	}
 	return d, nil
 }
@@ -136,7 +136,7 @@ func parseRate(text string) (int64, error) {
 	v, err := strconv.ParseFloat(strings.TrimSpace(digits), 64)
 	v *= factor
 	if err != nil || !(v >= 0 && v < 1e15) || v > 0 && v < 1 {
-		return 0, fmt.Errorf("want bits per second such as 100M, or bytes per second such as 12.5MB")
+		return 0, fmt.Errorf("write bits per second such as 100M, or bytes per second such as 12.5MB")
 	}
 	return int64(v), nil
 }
@@ -144,7 +144,7 @@ func parseRate(text string) (int64, error) {
 func parseSize(text string) (int, error) {
 	n, err := strconv.Atoi(text)
 	if err != nil || n < 0 {
-		return 0, fmt.Errorf("want a number of bytes")
+		return 0, fmt.Errorf("write a number of bytes")
 	}
 	return n, nil
 }
@@ -160,7 +160,7 @@ func parseSpans(text string) ([]impair.Span, error) {
 			span.To, err = parseDuration(strings.TrimSpace(to))
 		}
 		if err != nil || !ok || span.To <= span.From {
-			return nil, fmt.Errorf("want spans such as 10s-20s, or 10s- without an end")
+			return nil, fmt.Errorf("write spans such as 10s-20s, or 10s- without an end")
 		}
 		spans = append(spans, span)
 	}

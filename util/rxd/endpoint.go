@@ -47,7 +47,7 @@ func (d *domain) openEndpoint(info *core.Info) (endpoint.Base, error) {
 		return nil, err
 	}
 	if ep.Auth() != nil && !d.s.Extensions {
-		return nil, ep.Refuse("fi_endpoint", endpoint.NoPeer, core.ErrOpNotSupp, "authorization keys need the extension, which is switched off")
+		return nil, ep.Refuse("fi_endpoint", endpoint.NoPeer, core.ErrOpNotSupp, "authorization keys need the extension: set FI_OFI_RXD_EXTENSIONS=1")
 	}
 	port, err := d.Lower.OpenPort(info.Lower(), ep)
 	if err != nil {

@@ -26,16 +26,16 @@ func defs() []core.Param {
 		return core.Param{Provider: layerName, Name: name, Type: t, Default: def, Help: help}
 	}
 	return append([]core.Param{
-		p("spin_count", core.ParamInt, "1000", "taken for native's sake; a pass receives what there is"),
-		p("retry", core.ParamBool, "1", "taken for native's sake; lost packets are always sent again"),
-		p("max_peers", core.ParamInt, "65536", "peers that may come by themselves; those that the application addresses are not bounded"),
-		p("max_unacked", core.ParamInt, "128", "packets to a native peer that are not acknowledged"),
-		p("rescan", core.ParamBool, "0", "taken for native's sake; interfaces are looked up with each GetInfo"),
-		p("extensions", core.ParamBool, "1", "speak the extension with peers of gofabric; 0: native's packets with all"),
-		p("recv_window", core.ParamSize, "0", "bytes that a peer may send ahead of what was taken, at most (0: 1 MiB on loopback, else 4 MiB, and no more than half of the receive buffer)"),
-		p("handshake_timeout", core.ParamInt, "10000", "how long a peer may take to answer the first time, milliseconds"),
+		p("spin_count", core.ParamInt, "1000", "has no effect (native's variable): a pass receives all datagrams that have arrived"),
+		p("retry", core.ParamBool, "1", "has no effect (native's variable): lost packets are always sent again"),
+		p("max_peers", core.ParamInt, "65536", "largest number of peers that contact this endpoint first; there is no limit on peers in the address vector"),
+		p("max_unacked", core.ParamInt, "128", "largest number of unacknowledged packets to a native peer"),
+		p("rescan", core.ParamBool, "0", "has no effect (native's variable): each GetInfo looks up the interfaces"),
+		p("extensions", core.ParamBool, "1", "use the extension with gofabric peers; 0: native packets with all peers"),
+		p("recv_window", core.ParamSize, "0", "receive window: bytes that a peer may send before the endpoint has processed them (0: 1 MiB on loopback, else 4 MiB, and no more than half of the receive buffer)"),
+		p("handshake_timeout", core.ParamInt, "10000", "how long a peer may take to answer the handshake, milliseconds"),
 		p("peer_timeout", core.ParamInt, "20000", "how long a peer may be silent while it owes an answer, milliseconds"),
-		p("keepalive", core.ParamInt, "0", "after what silence an idle peer is asked whether it is there, milliseconds (0: never)"),
+		p("keepalive", core.ParamInt, "0", "time without packets after which an idle peer is probed, milliseconds (0: never)"),
 	}, layer.TransferParams(layerName)...)
 }
 

@@ -15,8 +15,8 @@ import (
 type negotiator rdmEndpoint
 
 var (
-	errEager = errors.New("the peer's eager limit is another (FI_OFI_RXM_BUFFER_SIZE)")
-	errIndex = errors.New("a connection of a number that we do not have (FI_OFI_RXM_NUM_MSG_EPS)")
+	errEager = errors.New("the peer has another eager limit: set the same FI_OFI_RXM_BUFFER_SIZE at both ends")
+	errIndex = errors.New("the peer opens more connections than this endpoint has: set the same FI_OFI_RXM_NUM_MSG_EPS at both ends")
 )
 
 // Ask implements peers.Negotiator.

@@ -40,31 +40,31 @@ func defs() []core.Param {
 	p := func(name string, t core.ParamType, def, help string) core.Param {
 		return core.Param{Provider: layerName, Name: name, Type: t, Default: def, Help: help}
 	}
-	const taken = "taken for native's sake; "
+	const taken = "has no effect (native's variable): "
 	return append([]core.Param{
 		p("buffer_size", core.ParamSize, "16384", "largest message that goes to a native peer in one packet, bytes; it must be the same there (also the largest inject size)"),
-		p("comp_per_progress", core.ParamInt, "1", taken+"a pass receives what there is"),
-		p("sar_limit", core.ParamSize, "131072", "largest message that goes to a native peer in several packets; longer ones it reads"),
-		p("use_srx", core.ParamBool, "1", taken+"connections always share what they receive into"),
-		p("tx_size", core.ParamSize, "2048", "default number of transmits under way per peer"),
+		p("comp_per_progress", core.ParamInt, "1", taken+"a pass receives all data that has arrived"),
+		p("sar_limit", core.ParamSize, "131072", "largest message that goes to a native peer in several packets; the peer reads longer ones"),
+		p("use_srx", core.ParamBool, "1", taken+"connections always share their receive buffers"),
+		p("tx_size", core.ParamSize, "2048", "default number of transmits in progress per peer"),
 		p("rx_size", core.ParamSize, "2048", "default number of posted receives per endpoint"),
-		p("msg_tx_size", core.ParamSize, "128", taken+"a connection takes what its peer reads"),
-		p("msg_rx_size", core.ParamSize, "4096", "receives that native peers are told of"),
-		p("cm_progress_interval", core.ParamInt, "10000", taken+"connects advance with every pass"),
-		p("cq_eq_fairness", core.ParamInt, "128", taken+"connects advance with every pass"),
-		p("data_auto_progress", core.ParamBool, "0", "make progress by itself even for applications that asked for manual progress"),
-		p("use_rndv_write", core.ParamBool, "0", "long messages are written to native peers rather than read by them"),
+		p("msg_tx_size", core.ParamSize, "128", taken+"a connection accepts what its peer reads"),
+		p("msg_rx_size", core.ParamSize, "4096", "number of receives that is announced to native peers"),
+		p("cm_progress_interval", core.ParamInt, "10000", taken+"every pass advances connects"),
+		p("cq_eq_fairness", core.ParamInt, "128", taken+"every pass advances connects"),
+		p("data_auto_progress", core.ParamBool, "0", "make progress automatically even for applications that asked for manual progress"),
+		p("use_rndv_write", core.ParamBool, "0", "write long messages to native peers, instead of letting the peers read them"),
 		p("enable_direct_send", core.ParamBool, "1", taken+"long messages are never copied"),
-		p("enable_passthru", core.ParamBool, "0", taken+"between peers of gofabric nothing stands between the application and the connection"),
-		p("detect_hmem_iface", core.ParamBool, "0", taken+"there is no device memory"),
+		p("enable_passthru", core.ParamBool, "0", taken+"between gofabric peers the endpoint always posts to the connection directly"),
+		p("detect_hmem_iface", core.ParamBool, "0", taken+"device memory is not supported"),
 		p("num_msg_eps", core.ParamSize, "1", "connections per peer (at most 255): with more than one, RMA and the parts of long messages to native peers go over all but the first, "+
-			"and only the orders of messages and of atomics are kept; no fences then. Peers with fewer refuse what they have not"),
-		p("rescan", core.ParamBool, "0", taken+"interfaces are looked up with each GetInfo"),
-		p("def_wait_obj", core.ParamString, "fd", taken+"what can be waited for has a descriptor"),
+			"and only messages and atomics keep their order, and fences are not available. Peers with a smaller number refuse the additional connections"),
+		p("rescan", core.ParamBool, "0", taken+"each GetInfo looks up the interfaces"),
+		p("def_wait_obj", core.ParamString, "fd", taken+"each wait object is a descriptor"),
 		p("def_tcp_wait_obj", core.ParamString, "", taken+"see def_wait_obj"),
-		p("extensions", core.ParamBool, "1", "speak without a protocol between with peers of gofabric; 0: native's packets with all"),
-		p("max_conns", core.ParamSize, "0", "connections that an endpoint should have at most: the longest idle is closed when there are more (0: any number); none that is in use is closed"),
-		p("idle_timeout", core.ParamInt, "0", "how long a connection may be idle before it is closed, milliseconds (0: for ever); the next operation connects anew"),
+		p("extensions", core.ParamBool, "1", "post directly to the connections of gofabric peers, without rxm's packets; 0: native packets with all peers"),
+		p("max_conns", core.ParamSize, "0", "largest number of connections of an endpoint: when there are more, the one that has been idle longest is closed (0: any number); none in use is closed"),
+		p("idle_timeout", core.ParamInt, "0", "how long a connection may be idle before it is closed, milliseconds (0: for ever); the next operation connects again"),
 		p("connect_timeout", core.ParamInt, "15000", "how long a connect may take, milliseconds"),
 	}, layer.TransferParams(layerName)...)
 }

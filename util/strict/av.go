@@ -42,8 +42,8 @@ func (d *domain) OpenAV(attr core.AVAttr, self *core.AddressVector) (core.AVDriv
 func (v *vector) Insert(addrs []core.Addr, fi []core.FIAddr, flags core.InsertFlags, context ...any) (int, error) {
 	n, err := v.AV.Insert(addrs, fi, flags, context...)
 	if err == nil && n < len(addrs) && n >= 0 && !v.async {
-		v.d.h.say("fi_av_insert: not all addresses were taken; those refused have FI_ADDR_NOTAVAIL, and sending to that crashes hardware providers: compare the " +
-			"result with what was asked for")
+		v.d.h.say("fi_av_insert: some addresses were refused. Their entries are FI_ADDR_NOTAVAIL, and a send to that value crashes hardware providers: compare the " +
+			"result with the number of addresses")
 	}
 	if v.async || len(fi) < len(addrs) {
 		v.all(max(n, 1))

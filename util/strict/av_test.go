@@ -62,7 +62,7 @@ func TestVectorKnows(t *testing.T) {
 				t.Errorf("%s: %#x is known, and must not be", c.name, fi)
 			}
 		}
-		if said := strings.Contains(b.log.String(), "not all addresses were taken"); said != (c.name == "one refused") {
+		if said := strings.Contains(b.log.String(), "some addresses were refused"); said != (c.name == "one refused") {
 			t.Errorf("%s: the hook says %q", c.name, &b.log)
 		}
 	}

@@ -12,9 +12,9 @@ var steps = [...]func(*transfer) error{(*transfer).checkState, (*transfer).check
 func (t *transfer) checkState() error {
 	switch {
 	case t.s.closed.Load():
-		return t.misuse(core.ErrBadF, "the object is closed. On hardware: its memory is freed, and this is a crash or worse")
+		return t.misuse(core.ErrBadF, "the object is closed. On hardware: its memory is freed, and the call crashes or corrupts memory")
 	case !t.s.enabled.Load():
-		return t.misuse(core.ErrOpBadState, "the endpoint is not enabled (fi_enable). On hardware: there is no queue yet to post to, and this is a crash or an error")
+		return t.misuse(core.ErrOpBadState, "the endpoint is not enabled (fi_enable). On hardware: there is no queue yet to post to, and the call crashes or fails")
 	}
 	return nil
 }
@@ -55,10 +55,10 @@ func (t *transfer) checkIOV() error {
 		limit = info.Rx.IOVLimit
 	}
 	if limit > 0 && len(t.IOV) > limit {
-		return t.misuse(core.ErrInval, "%d buffers in one operation, and the adapter takes %d (iov_limit)", len(t.IOV), limit)
+		return t.misuse(core.ErrInval, "%d buffers in one operation, but the adapter takes %d (iov_limit)", len(t.IOV), limit)
 	}
 	if n, limit := max(len(t.RMAIOV), len(t.RMAIOC)), info.Tx.RMAIOVLimit; limit > 0 && n > limit {
-		return t.misuse(core.ErrInval, "%d remote ranges in one operation, and the adapter takes %d (rma_iov_limit)", n, limit)
+		return t.misuse(core.ErrInval, "%d remote ranges in one operation, but the adapter takes %d (rma_iov_limit)", n, limit)
 	}
 	return nil
 }

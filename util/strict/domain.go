@@ -61,8 +61,8 @@ func (d *domain) Close() error {
 func (d *domain) enter(op string) error {
 	if d.busy.Add(1) > 1 && d.info.Domain.Threading == core.ThreadDomain {
 		d.busy.Add(-1)
-		return d.h.misuse(op, core.ErrOpBadState, "two threads call into one domain at the same time, which was opened with FI_THREAD_DOMAIN: "+
-			"the provider takes no lock then, and its queues would be corrupted")
+		return d.h.misuse(op, core.ErrOpBadState, "two threads call into one domain at the same time, but it was opened with FI_THREAD_DOMAIN: "+
+			"with that the provider takes no lock, and its queues would be corrupted")
 	}
 	return nil
 }
@@ -78,7 +78,7 @@ func (d *domain) room(op, what string, n *int, limit int) error {
 	}
 	d.mu.Unlock()
 	if full {
-		return d.h.misuse(op, core.ErrNoSpc, "%d %s are open, and the adapter has no more", limit, what)
+		return d.h.misuse(op, core.ErrNoSpc, "%d %s are open, and the adapter has no more: close some", limit, what)
 	}
 	return nil
 }

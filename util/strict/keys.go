@@ -120,15 +120,15 @@ func (t *transfer) checkRange(d *domain, v core.RMAIov, need core.Access) error 
 	why := t.s.k.WhyKey
 	switch {
 	case r == nil:
-		return t.misuse(core.ErrKeyRejected, "the peer has no open memory region with the key %#x: pass what fi_mr_key returned there, and have the region stay open "+
+		return t.misuse(core.ErrKeyRejected, "the peer has no open memory region with the key %#x: pass what fi_mr_key returned there, and keep the region open there "+
 			"until the operation is complete. On hardware: %s", v.Key, why)
 	case r.keyed:
 		return nil // the authorization key decides
 	case !enabled:
-		return t.misuse(core.ErrKeyRejected, "the peer's memory region with the key %#x was not bound to an endpoint and enabled (fi_mr_bind, fi_mr_enable), which FI_MR_ENDPOINT "+
-			"demands. On hardware: %s", v.Key, why)
+		return t.misuse(core.ErrKeyRejected, "the peer's memory region with the key %#x was not bound to an endpoint and enabled (fi_mr_bind, fi_mr_enable), as FI_MR_ENDPOINT "+
+			"requires. On hardware: %s", v.Key, why)
 	case need&^r.access != 0:
-		return t.misuse(core.ErrAccess, "the peer's memory region with the key %#x was registered for %s, and this needs %s. On hardware: %s",
+		return t.misuse(core.ErrAccess, "the peer's memory region with the key %#x was registered for %s, but this operation needs %s. On hardware: %s",
 			v.Key, r.access.String(), need.String(), why)
 	}
 	off, size := v.Addr-r.Base(), uint64(len(r.mem))

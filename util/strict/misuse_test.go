@@ -68,7 +68,7 @@ func accessTo(p *conform.Pair, addr, key uint64) error {
 
 var (
 	unregistered = misuse{"unregistered", 0, func(p *conform.Pair) error { return p.A.EP.Send(make([]byte, 64), 0, p.A.Peer, 1) }, core.ErrInval, "FI_MR_LOCAL"}
-	garbage      = misuse{"garbage desc", 0, func(p *conform.Pair) error { return p.A.EP.Send(make([]byte, 64), 7, p.A.Peer, 1) }, core.ErrInval, "is no descriptor"}
+	garbage      = misuse{"garbage desc", 0, func(p *conform.Pair) error { return p.A.EP.Send(make([]byte, 64), 7, p.A.Peer, 1) }, core.ErrInval, "is not a descriptor"}
 	foreign      = misuse{"foreign desc", 0, func(p *conform.Pair) error {
 		b := make([]byte, 64)
 		return p.A.EP.Send(b, reg(p, p.B, b, core.AccessSend).Desc(), p.A.Peer, 1)
@@ -131,8 +131,8 @@ var (
 	remoteRight = misuse{"remote right", core.CapRMA, func(p *conform.Pair) error {
 		r := reg(p, p.B, make([]byte, 64), all|core.AccessRemoteRead)
 		return accessTo(p, r.Base(), r.Key())
-	}, core.ErrAccess, "this needs FI_REMOTE_WRITE"}
-	cancel = misuse{"cancel", 0, func(p *conform.Pair) error { return p.A.EP.Cancel(1) }, core.ErrNoSys, "cancels nothing"}
+	}, core.ErrAccess, "this operation needs FI_REMOTE_WRITE"}
+	cancel = misuse{"cancel", 0, func(p *conform.Pair) error { return p.A.EP.Cancel(1) }, core.ErrNoSys, "cannot cancel"}
 	early  = misuse{"not enabled", 0, func(p *conform.Pair) error {
 		ep, err := p.A.Domain.OpenEndpoint(p.A.Info)
 		if err != nil {

@@ -53,7 +53,7 @@ func (d *domain) RegMR(attr *core.MRAttr, av core.AVDriver) (core.MRDriver, erro
 func (d *domain) checkReg(attr *core.MRAttr) error {
 	const op = "fi_mr_regattr"
 	if attr == nil || len(attr.IOV) == 0 {
-		return d.h.misuse(op, core.ErrInval, "there is no memory to register")
+		return d.h.misuse(op, core.ErrInval, "pass the memory to register")
 	}
 	if len(attr.IOV) > 1 {
 		return d.h.misuse(op, core.ErrInval, "%d buffers in one region: mr_iov_limit is 1; register each", len(attr.IOV))
@@ -99,7 +99,7 @@ func (r *region) Close() error {
 	d.mu.Unlock()
 	if users > 0 {
 		return d.h.misuse("fi_close", core.ErrBusy, "%d operations that name the memory region have not completed: the adapter would still read or write its "+
-			"memory, which may belong to another process by then, or end them with a protection fault; read their completions first", users)
+			"memory, which the system may have given to another allocation, or end them with a protection fault; read their completions first", users)
 	}
 	key := r.Key()
 	if err := r.MR.Close(); err != nil {
@@ -159,15 +159,15 @@ func (d *domain) described(op string, buf []byte, desc core.Desc, access core.Ac
 	case r == nil && desc > firstDesc && desc <= firstDesc+core.Desc(descs.Load()):
 		return nil, d.h.misuse(op, core.ErrInval, "the descriptor is of a memory region of another domain, or of one that is closed. On hardware: %s", hardware)
 	case r == nil:
-		return nil, d.h.misuse(op, core.ErrInval, "%#x is no descriptor: pass what fi_mr_desc returned. On hardware: a crash, for the provider takes it for a pointer", uint64(desc))
+		return nil, d.h.misuse(op, core.ErrInval, "%#x is not a descriptor: pass what fi_mr_desc returned. On hardware: a crash, because the provider uses it as a pointer", uint64(desc))
 	case !inside(buf, r.mem):
 		return nil, d.h.misuse(op, core.ErrInval, "the buffer of %d bytes is not inside the memory region that the descriptor is of, which has %d bytes. On hardware: %s", len(buf), len(r.mem), hardware)
 	case access&^r.access != 0:
-		return nil, d.h.misuse(op, core.ErrAccess, "the memory region was registered for %s, and this needs %s. On hardware: %s",
+		return nil, d.h.misuse(op, core.ErrAccess, "the memory region was registered for %s, but this operation needs %s. On hardware: %s",
 			r.access.String(), access.String(), hardware)
 	case !r.enabled:
-		return nil, d.h.misuse(op, core.ErrOpBadState, "the memory region was not bound to an endpoint and enabled (fi_mr_bind, fi_mr_enable), which FI_MR_ENDPOINT "+
-			"demands. On hardware: it has no entry in the adapter's table yet")
+		return nil, d.h.misuse(op, core.ErrOpBadState, "the memory region was not bound to an endpoint and enabled (fi_mr_bind, fi_mr_enable), as FI_MR_ENDPOINT "+
+			"requires. On hardware: it has no entry in the adapter's table yet")
 	}
 	return r, nil
 }

@@ -98,7 +98,7 @@ func (p *poster) Bind(obj any, flags core.BindFlags) error {
 func (p *poster) Cancel(ctx core.OpContext) error {
 	s := p.s
 	if s.k.Lacks&LacksCancel != 0 {
-		return s.d.h.misuse("fi_cancel", core.ErrNoSys, "the provider cancels nothing on such endpoints: what is posted completes, or ends with the endpoint")
+		return s.d.h.misuse("fi_cancel", core.ErrNoSys, "the provider cannot cancel operations on such endpoints: they complete, or end with the endpoint")
 	}
 	s.release()
 	for _, t := range s.d.list(func(t *transfer) bool { return t.s == s && t.Ctx == ctx }) {

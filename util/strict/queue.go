@@ -55,7 +55,7 @@ func (q *queue) Ready(report bool) (bool, error) {
 // from refuses reads with sources if the provider does not have them.
 func (q *queue) from(src []core.FIAddr) error {
 	if src != nil && q.d.k.Lacks&LacksReadFrom != 0 {
-		return q.d.h.misuse("fi_cq_readfrom", core.ErrNoSys, "the provider does not know sources of completions: read with fi_cq_read")
+		return q.d.h.misuse("fi_cq_readfrom", core.ErrNoSys, "the provider does not report the sources of completions: read with fi_cq_read")
 	}
 	return nil
 }
@@ -157,7 +157,7 @@ func (q *queue) fill() error {
 	}
 	if all && q.size > 0 && len(q.window) > q.size && !q.overrun {
 		q.overrun = true
-		text := "more completions than the queue has entries were not read, and resource management is off (FI_RM_DISABLED). On hardware: the adapter writes over " +
+		text := "there are more unread completions than the queue has entries, and resource management is off (FI_RM_DISABLED). On hardware: the adapter overwrites " +
 			"unread ones, and the queue stops; open it larger, or read it more often"
 		q.d.h.say("fi_cq_read: " + text)
 		q.window = append(q.window[:q.size:q.size], item{err: &core.CQErrEntry{Err: core.ErrOverrun, Detail: text, SrcAddr: core.AddrNotAvail}})
@@ -239,8 +239,8 @@ func (q *queue) remoteData(it item) {
 		}
 		t.swallow = false
 	}
-	d.h.say("fi_writedata: remote CQ data arrived, which consumes a posted receive (FI_RX_CQ_DATA), and none was posted. On hardware: the sender waits, retries, and " +
-		"fails after a number of retries")
+	d.h.say("fi_writedata: remote CQ data arrived, which consumes a posted receive (FI_RX_CQ_DATA), but none was posted. On hardware: the sender waits and retries, and fails " +
+		"when it has retried often enough")
 	q.starved = append(q.starved, it)
 }
 

@@ -117,13 +117,13 @@ func sumOf(iov [][]byte) uint64 {
 // broken says how the application violated the rules for a transfer that was under way, or returns "".
 func (t *transfer) broken() string {
 	if t.sends && sumOf(t.IOV) != t.sum {
-		return "the buffer was changed before the operation completed. On hardware: the adapter reads it when it gets to it, perhaps twice, so that the peer " +
+		return "the buffer was changed before the operation completed. On hardware: the adapter reads it at some later time, perhaps twice, so that the peer " +
 			"receives the new bytes, or some of both"
 	}
 	for i := range t.same {
 		if len(t.array[i]) != len(t.same[i]) || addressOf(t.array[i]) != addressOf(t.same[i]) {
 			return "the iov array was changed before the operation completed, which FI_ASYNC_IOV forbids. On hardware: the provider reads the array again, and " +
-				"transfers the memory that it names by then"
+				"transfers the buffers that it names then"
 		}
 	}
 	return ""

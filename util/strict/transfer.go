@@ -139,7 +139,7 @@ func (t *transfer) lend() error {
 	t.lent = !d.inUse[t.Ctx]
 	d.mu.Unlock()
 	if !t.lent {
-		return t.misuse(core.ErrInval, "the context %#x belongs to an operation that has not completed, but %s demands one of its own for each. On hardware: %s, "+
+		return t.misuse(core.ErrInval, "the context %#x belongs to an operation that has not completed, but %s requires a separate context for each operation. On hardware: %s, "+
 			"and two operations destroy each other's", uint64(t.Ctx), mode&(core.ModeContext|core.ModeContext2), d.k.WhyContext)
 	}
 	return nil

@@ -148,7 +148,7 @@ func (r *reader) text() []byte { return r.take(uint64(r.number())) }
 
 func (r *reader) end() error {
 	if r.err == nil && len(r.rest) > 0 {
-		r.err = fmt.Errorf("%d bytes too many", len(r.rest))
+		r.err = fmt.Errorf("the message is %d bytes too long", len(r.rest))
 	}
 	return r.err
 }
@@ -157,7 +157,7 @@ func (r *reader) end() error {
 func ParseHello(body []byte) (*Hello, error) {
 	r := &reader{rest: body}
 	if string(r.take(uint64(len(magic)))) != magic {
-		return nil, fmt.Errorf("it does not begin with %q", magic)
+		return nil, fmt.Errorf("the message does not begin with %q", magic)
 	}
 	rank, size := r.number(), r.number()
 	h := &Hello{Rank: int(rank), Size: int(size), Job: string(r.text())}
@@ -165,7 +165,7 @@ func ParseHello(body []byte) (*Hello, error) {
 		return nil, err
 	}
 	if size > maxRanks || rank >= size {
-		return nil, fmt.Errorf("rank %d of %d makes no sense", rank, size)
+		return nil, fmt.Errorf("rank %d of %d processes is not valid", rank, size)
 	}
 	return h, nil
 }

@@ -30,16 +30,16 @@ func (r *Rounds) Arrive(rank int, f *Fence) (*Fence, error) {
 	case rank < 0 || rank >= r.size:
 		return nil, fmt.Errorf("there is no rank %d", rank)
 	case r.at[rank]:
-		return nil, fmt.Errorf("rank %d came to fence %d twice", rank, r.round)
+		return nil, fmt.Errorf("rank %d reached fence %d twice", rank, r.round)
 	case f.Round != r.round:
-		return nil, fmt.Errorf("rank %d came to fence %d while the others are at fence %d", rank, f.Round, r.round)
+		return nil, fmt.Errorf("rank %d reached fence %d while the other ranks are at fence %d", rank, f.Round, r.round)
 	}
 	for _, e := range f.Entries {
 		if old, ok := r.entries[e.Key]; ok {
 			r.bytes -= 8 + len(e.Key) + len(old)
 		}
 		if r.bytes += 8 + len(e.Key) + len(e.Value); r.bytes > MaxJob {
-			return nil, fmt.Errorf("the processes put more than %d bytes before a fence", MaxJob)
+			return nil, fmt.Errorf("all processes together put more than %d bytes before one fence", MaxJob)
 		}
 		r.entries[e.Key] = e.Value
 	}

@@ -46,7 +46,7 @@ func (m Message) Number(name string, most int) (int, error) {
 }
 
 // ErrRefused means that the launcher refused a command.
-var ErrRefused = errors.New("the launcher refused")
+var ErrRefused = errors.New("the launcher refused the request")
 
 // Check returns an error unless m is a successful answer with the command cmd.
 func (m Message) Check(cmd string) error {

@@ -32,7 +32,7 @@ type Limits struct{ Key, Value int }
 // Check returns an error if the limits are too small for any value.
 func (l Limits) Check() error {
 	if l.Key < minLen || l.Value < minLen {
-		return fmt.Errorf("the launcher takes keys of %d and values of %d bytes, and %d is the least", l.Key, l.Value, minLen)
+		return fmt.Errorf("the launcher takes keys of %d and values of %d bytes; at least %d are needed", l.Key, l.Value, minLen)
 	}
 	return nil
 }

@@ -69,7 +69,7 @@ func decode(link uint8, data []byte, info gopacket.CaptureInfo) (p Packet, err e
 	case link == linkSLL2:
 		return p, fmt.Errorf("capture: a frame of %d bytes is shorter than its link header", len(data))
 	case link == linkUnknown || layers.LinkTypeMetadata[link].DecodeWith == nil:
-		return p, errors.New("capture: the kind of link is not supported; capture on Ethernet, loopback or any")
+		return p, errors.New("capture: this kind of link is not supported; capture on Ethernet, loopback or any")
 	}
 	pkt := gopacket.NewPacket(data, first, gopacket.DecodeOptions{NoCopy: true})
 	var src, dst netip.Addr

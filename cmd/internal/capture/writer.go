@@ -41,7 +41,7 @@ func NewWriter(w io.Writer, interfaces []string) (*Writer, error) {
 // Write adds a frame of interface number face.
 func (w *Writer) Write(face int, at time.Time, frame []byte) error {
 	if face < 0 || face >= w.faces {
-		return errors.New("capture: a frame of an interface that is none")
+		return errors.New("capture: the frame's interface does not exist")
 	}
 	return w.w.WritePacket(gopacket.CaptureInfo{Timestamp: at, CaptureLength: len(frame), Length: len(frame), InterfaceIndex: face}, frame)
 }

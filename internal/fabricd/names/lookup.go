@@ -43,7 +43,7 @@ func find(ctx context.Context, name string) (core.Addr, error) {
 	}
 	a, err := core.ParseAddr(found.Address)
 	if err == nil && !a.IP.IsValid() {
-		err = fmt.Errorf("%.80q is no IP address: %w", found.Address, core.ErrInval)
+		err = fmt.Errorf("%.80q is not an IP address: %w", found.Address, core.ErrInval)
 	}
 	if err != nil {
 		return core.Addr{}, fmt.Errorf("what user %d has registered as %s://%s: %w", found.Owner, scheme, name, err)

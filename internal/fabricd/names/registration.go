@@ -39,7 +39,7 @@ func Register(ctx context.Context, name string, address core.Addr) (*Registratio
 
 func register(ctx context.Context, name string, address core.Addr, lease, renew time.Duration) (*Registration, error) {
 	if ip := address.IP.Addr(); !ip.IsValid() || ip.Unmap().IsUnspecified() || address.IP.Port() == 0 {
-		return nil, fmt.Errorf("%q is no address at which others reach the endpoint: %w", address, core.ErrAddrNotAvail)
+		return nil, fmt.Errorf("%q is not an address at which other processes reach the endpoint: %w", address, core.ErrAddrNotAvail)
 	}
 	r := &Registration{name: name, address: address.String(), renew: renew, done: make(chan struct{})}
 	id, err := r.put(ctx, lease)

@@ -62,9 +62,9 @@ var (
 	latencyDesc   = prometheus.NewDesc(prefix+"operation_seconds", "Time from post to completion of the first operation of a kind and one in 256 of the others, by kind", append(append([]string{}, labels...), "provider", "op"), nil)
 	endpointsDesc = prometheus.NewDesc(prefix+"endpoints", "Open endpoints", labels, nil)
 	startDesc     = prometheus.NewDesc(prefix+"process_start_time_seconds", "When the process loaded the library, in seconds since 1970", labels, nil)
-	silentDesc    = prometheus.NewDesc(prefix+"process_silent_seconds", "How long the process has not answered; 0 if it does", labels, nil)
-	stallsDesc    = prometheus.NewDesc(prefix+"stalls", "What makes no progress now, by what it is", append(append([]string{}, labels...), "what"), nil)
-	stalledDesc   = prometheus.NewDesc(prefix+"stalls_total", "What was found to make no progress, by what it is", append(append([]string{}, labels...), "what"), nil)
+	silentDesc    = prometheus.NewDesc(prefix+"process_silent_seconds", "Time for which the process has not answered; 0 if it answers", labels, nil)
+	stallsDesc    = prometheus.NewDesc(prefix+"stalls", "Operations and objects that make no progress now, by kind", append(append([]string{}, labels...), "what"), nil)
+	stalledDesc   = prometheus.NewDesc(prefix+"stalls_total", "Stalls that were found, by the kind of operation or object", append(append([]string{}, labels...), "what"), nil)
 )
 
 // collector is a prometheus.Collector.

@@ -303,8 +303,8 @@ func TestFence(t *testing.T) {
 	s.a.want("send 9: operation canceled", "send 10")
 	s.a.send(Send{Ctx: 11, Fence: true}, []byte("z"))
 	s.a.c.Fail(ErrPeerClose)
-	s.a.want("read 8: the connection ended without a goodbye", "send 11: the connection ended without a goodbye",
-		`failed "": the connection ended without a goodbye`)
+	s.a.want("read 8: the connection ended without a closing message", "send 11: the connection ended without a closing message",
+		`failed "": the connection ended without a closing message`)
 	s.b.rx.Release()
 }
 

@@ -168,7 +168,7 @@ func TestBadAuth(t *testing.T) {
 		return wire.AppendCMAuth(nil, wire.CMAuth, wire.FeatureAuth, nonce, data)
 	}
 	req := wire.AppendCMAuth(nil, wire.CMConnReq, wire.FeatureAuth, 5, []byte("hi"))
-	const broken = `failed "": peer broke the protocol`
+	const broken = `failed "": the peer violated the protocol`
 	swapped := auth(1)
 	copy(swapped[24:], []byte{0, 0, 0, 0, 0, 0, 0, 1})
 	for name, c := range map[string]struct {
@@ -231,6 +231,6 @@ func TestAuthTimeout(t *testing.T) {
 	must(t, s.a.c.Start(nil))
 	s.b.inject(s.a.take())
 	s.advance(5 * second)
-	s.a.want(`failed "": no answer from the peer in time`)
-	s.b.want(`failed "": no answer from the peer in time`)
+	s.a.want(`failed "": the peer did not answer in time`)
+	s.b.want(`failed "": the peer did not answer in time`)
 }

@@ -20,13 +20,13 @@ var (
 // Reasons for the end of a connection.
 var (
 	ErrRefused  = errors.New("connection refused by the peer")
-	ErrTimeout  = errors.New("no answer from the peer in time")
-	ErrProtocol = errors.New("peer broke the protocol")
-	ErrAccess   = errors.New("peer named memory that it may not access")
+	ErrTimeout  = errors.New("the peer did not answer in time")
+	ErrProtocol = errors.New("the peer violated the protocol")
+	ErrAccess   = errors.New("the peer named memory that it may not access")
 	// ErrAuth ends a connect between ends with different authorization keys, or of which only one has a key.
 	ErrAuth      = errors.New("the peer has another authorization key, or only one of the ends has one")
-	ErrPeerClose = errors.New("the connection ended without a goodbye")
+	ErrPeerClose = errors.New("the connection ended without a closing message")
 	ErrGoodbye   = errors.New("the peer has closed its endpoint")
-	ErrClosed    = errors.New("endpoint closed")
+	ErrClosed    = errors.New("the endpoint is closed")
 	ErrPersist   = errors.New("persistent memory could not be written back")
 )

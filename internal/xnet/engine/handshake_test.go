@@ -41,7 +41,7 @@ func TestReject(t *testing.T) {
 		s.b.want(`requested ""`)
 		s.b.send(Send{Ctx: 2}, []byte("vain"))
 		must(t, s.b.c.Reject([]byte("go away")))
-		s.b.want("send 2: endpoint closed")
+		s.b.want("send 2: the endpoint is closed")
 		s.b.wantState(Closed)
 		s.flow()
 		s.a.want(`failed "go away": connection refused by the peer`, "send 1: connection refused by the peer")
@@ -69,8 +69,8 @@ func TestHandshakeTimeout(t *testing.T) {
 	must(t, s.a.c.Start(nil))
 	s.advance(5*second - 1)
 	s.advance(1)
-	s.a.want(`failed "": no answer from the peer in time`, "send 1: no answer from the peer in time")
-	s.b.want(`failed "": no answer from the peer in time`)
+	s.a.want(`failed "": the peer did not answer in time`, "send 1: the peer did not answer in time")
+	s.b.want(`failed "": the peer did not answer in time`)
 	s.advance(5 * second)
 }
 
@@ -124,7 +124,7 @@ func TestBadRequest(t *testing.T) {
 			if len(s.b.events) == 0 {
 				t.Fatalf("%s: taken", name)
 			}
-			s.b.want(`failed "": peer broke the protocol`)
+			s.b.want(`failed "": the peer violated the protocol`)
 		}
 	}
 }
@@ -133,7 +133,7 @@ func TestBadAnswer(t *testing.T) {
 	s := newScript(t)
 	must(t, s.a.c.Start(nil))
 	s.a.inject(wire.AppendCM(nil, wire.CMConnReq, nil))
-	s.a.want(`failed "": peer broke the protocol`)
+	s.a.want(`failed "": the peer violated the protocol`)
 }
 
 // TestEarlyData checks that data right behind the request waits for Accept, and that data behind the answer is
@@ -225,7 +225,7 @@ func TestAdopt(t *testing.T) {
 	must(t, old.Submit(&o))
 	third.Adopt(old) // closed: no effect
 	old.Fail(ErrTimeout)
-	s.a.want(`failed "": no answer from the peer in time`, "send 5: no answer from the peer in time")
+	s.a.want(`failed "": the peer did not answer in time`, "send 5: the peer did not answer in time")
 }
 
 // TestBigEndianPeer checks that a peer of the other byte order gets network order.

@@ -120,7 +120,7 @@ func TestMatchEnd(t *testing.T) {
 	}
 	s.a.transmit(100)
 	s.a.c.Drop(ErrPeerClose)
-	s.a.want("send 1: the connection ended without a goodbye", "send 2: the connection ended without a goodbye")
+	s.a.want("send 1: the connection ended without a closing message", "send 2: the connection ended without a closing message")
 }
 
 // TestMatchRefused checks that peers without the feature are not asked for matches, and may not report any.
@@ -130,7 +130,7 @@ func TestMatchRefused(t *testing.T) {
 	s.a.want("send 1: operation not supported by the peer")
 	s = newScript(t).ours()
 	s.b.inject(append(header(wire.Header{Op: wire.OpExt}, wire.MatchedLen), wire.AppendMatched(nil, 0)...))
-	s.b.want(`failed "": peer broke the protocol`)
+	s.b.want(`failed "": the peer violated the protocol`)
 	s = newScript(t).ours()
 	s.a.c.Ours = false // a gateway
 	s.a.send(Send{Kind: KindWrite, Ctx: 1, Commit: true, NRMA: 1, RMA: segs(wire.RMAIov{Len: 4})}, pattern(1, 4))

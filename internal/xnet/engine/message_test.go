@@ -279,7 +279,7 @@ func TestCloseCompletesAll(t *testing.T) {
 		s.b.transmit(40)
 		s.receive(s.a, 100) // half of it
 		close(s.a.c)
-		const why = ": the connection ended without a goodbye"
+		const why = ": the connection ended without a closing message"
 		s.a.want("recv 6" + why)
 		if name == "fail" {
 			s.a.want("read 3"+why, "send 1"+why, "send 2"+why, "write 4"+why, "send 5"+why, `failed ""`+why)

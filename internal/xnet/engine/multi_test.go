@@ -69,7 +69,7 @@ func TestMultiReceiveEdges(t *testing.T) {
 	s.b.multi(1, 2, make([]byte, 50))
 	send(20)
 	s.b.rx.Flush(ErrClosed)
-	s.b.want("recv 1 len 20 src 2", "recv 1 release: endpoint closed")
+	s.b.want("recv 1 len 20 src 2", "recv 1 release: the endpoint is closed")
 }
 
 // TestMultiReleaseIsLast checks that the buffer is released with the last completion, not with the last part.
@@ -97,8 +97,8 @@ func TestMultiReleaseIsLast(t *testing.T) {
 	}
 	s.b.want("recv 1: operation canceled")
 	s.b.c.Fail(ErrPeerClose)
-	s.b.want("recv 1 release: the connection ended without a goodbye",
-		`failed "": the connection ended without a goodbye`)
+	s.b.want("recv 1 release: the connection ended without a closing message",
+		`failed "": the connection ended without a closing message`)
 }
 
 // TestMultiKeepsPlace checks that an older directed receive keeps its precedence while messages of others fill a

@@ -15,7 +15,7 @@ type Why uint8
 const (
 	WhyConnection Why = iota // the connection is not up
 	WhyFence                 // operations before it are not complete
-	WhyTransport             // the transport takes nothing
+	WhyTransport             // the transport accepts no data
 	WhyAnswer                // the peer's answer: data, or the result of an atomic operation
 	WhyAck                   // the peer's acknowledgement
 	WhyMatch                 // a receive of the peer
@@ -24,8 +24,8 @@ const (
 // String returns the reason as part of a sentence, for the watchdog's report.
 func (w Why) String() string {
 	return [...]string{
-		"the connection is not up", "a fence: what was posted before is not complete", "the transport takes nothing",
-		"no answer of the peer", "no acknowledgement of the peer", "the peer has not matched it with a receive",
+		"the connection is not up", "a fence: operations posted before it are not complete", "the transport accepts no data",
+		"the peer has not answered", "the peer has not acknowledged it", "the peer has not matched it with a receive",
 	}[w]
 }
 

@@ -46,7 +46,7 @@ func TestPauseEnds(t *testing.T) {
 		s.b.c.Receive(0, msg)
 	}
 	s.b.c.Fail(ErrPeerClose)
-	s.b.want(`failed "": the connection ended without a goodbye`)
+	s.b.want(`failed "": the connection ended without a closing message`)
 	s.b.c.Unpause()
 	if s.b.c.Paused() || s.b.c.State() != Closed {
 		t.Error("the connection is still paused")

@@ -164,18 +164,18 @@ func TestRendezvousClosed(t *testing.T) {
 	must(t, s.b.rx.Peek(true, AnySource, 2, 0, 21, 0, true, false))
 	s.b.want("recv 20 len 2000 tag 2 src 2", "recv 21 tag 2: no matching message")
 	s.b.c.Fail(ErrPeerClose)
-	s.b.want("recv 10 tag 1: the connection ended without a goodbye",
-		`failed "": the connection ended without a goodbye`)
+	s.b.want("recv 10 tag 1: the connection ended without a closing message",
+		`failed "": the connection ended without a closing message`)
 	s.b.checkUnexpected(0)
 	op := s.b.rx.NewOp()
 	op.Ctx = 20
 	must(t, s.b.rx.Claim(op))
-	s.b.want("recv 20 tag 2: the connection ended without a goodbye")
+	s.b.want("recv 20 tag 2: the connection ended without a closing message")
 	s.a.c.Fail(ErrPeerClose)
 	for i := range uint64(3) {
-		s.a.want("send " + num(i) + ": the connection ended without a goodbye")
+		s.a.want("send " + num(i) + ": the connection ended without a closing message")
 	}
-	s.a.want(`failed "": the connection ended without a goodbye`)
+	s.a.want(`failed "": the connection ended without a closing message`)
 }
 
 // flow0 moves bytes in one direction.

@@ -68,13 +68,13 @@ func TestBadKeys(t *testing.T) {
 			s.a.send(Send{Kind: kind, Ctx: 1, Ack: true, NRMA: 2, RMA: segs(wire.RMAIov{Len: 1}, v)},
 				make([]byte, 1+v.Len%64))
 			s.flow()
-			s.b.want(`failed "": peer named memory that it may not access`)
+			s.b.want(`failed "": the peer named memory that it may not access`)
 			if s.b.mem.regions[0][0] != 0 || len(s.b.mem.counted) != 0 {
 				t.Errorf("%s: memory was touched", name)
 			}
 			s.a.c.Fail(ErrPeerClose)
 			s.a.want([...]string{KindRead: "read",
-				KindWrite: "write"}[kind]+" 1: the connection ended without a goodbye", `failed "": the connection ended without a goodbye`)
+				KindWrite: "write"}[kind]+" 1: the connection ended without a closing message", `failed "": the connection ended without a closing message`)
 			if s.b.rx.Posted() != 1 {
 				t.Errorf("%s: the endpoint's receive is gone", name)
 			}
@@ -118,7 +118,7 @@ func TestReplyStall(t *testing.T) {
 		s.b.transmit(100000)
 	}
 	s.b.events = s.b.events[len(s.b.events)-1:]
-	s.b.want(`failed "": peer broke the protocol`)
+	s.b.want(`failed "": the peer violated the protocol`)
 }
 
 // TestAnswerStall checks that a peer that demands acknowledgements and does not read them costs bounded memory.

@@ -257,17 +257,17 @@ func TestPeekInProgress(t *testing.T) {
 				s.b.want("recv 6 len 0 tag 4 src 2")
 			case "claim, close":
 				s.b.c.Fail(ErrPeerClose)
-				s.b.want(`failed "": the connection ended without a goodbye`)
+				s.b.want(`failed "": the connection ended without a closing message`)
 				must(t, s.b.rx.Discard(5, 0))
 				s.b.want("recv 5 len 0 tag 3 src 2")
 				s.a.c.Drop(ErrClosed)
-				s.a.want("send 1: endpoint closed")
+				s.a.want("send 1: the endpoint is closed")
 				continue
 			case "release":
 				s.b.rx.Release()
 				s.b.c.Drop(ErrClosed)
 				s.a.c.Drop(ErrClosed)
-				s.a.want("send 1: endpoint closed")
+				s.a.want("send 1: the endpoint is closed")
 				continue
 			}
 			s.a.want("send 1")
@@ -284,7 +284,7 @@ func TestMessagesAfterClose(t *testing.T) {
 	s.a.want("send 1", "send 2")
 	s.receive(s.b, 3000)
 	s.b.c.Fail(ErrPeerClose)
-	s.b.want(`failed "": the connection ended without a goodbye`)
+	s.b.want(`failed "": the connection ended without a closing message`)
 	s.b.checkUnexpected(1)
 	s.b.recv(3, 2, make([]byte, 10))
 	s.b.want("recv 3 len 5 src 2")

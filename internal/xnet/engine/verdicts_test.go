@@ -258,8 +258,8 @@ func TestVerdictsAndFences(t *testing.T) {
 	s.a.transmit(1 << 20)
 	s.a.send(Send{Kind: KindWrite, Ctx: 5, NRMA: 1, RMA: segs(wire.RMAIov{Len: 4})}, []byte("lost"))
 	s.a.c.Fail(ErrPeerClose)
-	s.a.want("write 4: the connection ended without a goodbye", "write 5: the connection ended without a goodbye",
-		`failed "": the connection ended without a goodbye`)
+	s.a.want("write 4: the connection ended without a closing message", "write 5: the connection ended without a closing message",
+		`failed "": the connection ended without a closing message`)
 }
 
 // TestRefusedReadsInOrder checks that reads are refused in the order of their answers, and that the room for
@@ -368,9 +368,9 @@ func TestNoVerdictsForOthers(t *testing.T) {
 		s.a.send(Send{Kind: KindWrite, Ctx: 1, NRMA: 1, RMA: segs(wire.RMAIov{Key: 9, Len: 1})}, []byte("x"))
 		s.flow0(s.a, s.b)
 		s.a.want("write 1 len 1")
-		s.b.want(`failed "": peer named memory that it may not access`)
+		s.b.want(`failed "": the peer named memory that it may not access`)
 		s.a.c.Fail(ErrPeerClose)
-		s.a.want(`failed "": the connection ended without a goodbye`)
+		s.a.want(`failed "": the connection ended without a closing message`)
 	}
 }
 
@@ -411,7 +411,7 @@ func TestBadVerdicts(t *testing.T) {
 				s.a.inject(b[i:min(len(b), i+cut)])
 			}
 			if n := len(s.a.events); s.a.c.State() != Closed || n != 3 ||
-				s.a.events[n-1] != `failed "": peer broke the protocol` {
+				s.a.events[n-1] != `failed "": the peer violated the protocol` {
 				t.Errorf("%s: %v, %q", name, s.a.c.State(), s.a.events)
 			}
 			s.a.events = nil
@@ -419,12 +419,12 @@ func TestBadVerdicts(t *testing.T) {
 	}
 	s := withVerdicts(newScript(t))
 	s.a.inject(accepted(1)) // before the first write
-	s.a.want(`failed "": peer broke the protocol`)
+	s.a.want(`failed "": the peer violated the protocol`)
 	s = newScript(t)
 	s.a.cfg.Features, s.b.cfg.Features = wire.FeatureExtended, wire.FeatureExtended
 	s.connect()
 	s.a.inject(accepted(1)) // without agreement
-	s.a.want(`failed "": peer broke the protocol`)
+	s.a.want(`failed "": the peer violated the protocol`)
 }
 
 // TestVerdictStall checks that a peer whose writes are refused, and that does not read that, costs bounded memory.

@@ -49,10 +49,10 @@ func TestViolations(t *testing.T) {
 			if len(s.b.events) == 0 {
 				t.Fatalf("%s: taken", name)
 			}
-			if name == "http" && s.b.events[0] == "write 1: peer broke the protocol" {
-				s.b.want("write 1: peer broke the protocol", `failed "": peer broke the protocol`)
+			if name == "http" && s.b.events[0] == "write 1: the peer violated the protocol" {
+				s.b.want("write 1: the peer violated the protocol", `failed "": the peer violated the protocol`)
 			} else {
-				s.b.want("write 1: peer broke the protocol", `failed "": peer broke the protocol`)
+				s.b.want("write 1: the peer violated the protocol", `failed "": the peer violated the protocol`)
 			}
 			s.b.checkUnexpected(0)
 		}
@@ -106,9 +106,9 @@ func TestWrongAnswers(t *testing.T) {
 			if len(s.b.events) == 0 {
 				t.Fatalf("%s: taken", name)
 			}
-			s.b.want(left + ": peer broke the protocol")
+			s.b.want(left + ": the peer violated the protocol")
 		}
-		s.b.want(`failed "": peer broke the protocol`)
+		s.b.want(`failed "": the peer violated the protocol`)
 	}
 }
 
@@ -122,5 +122,5 @@ func TestHugeMessage(t *testing.T) {
 	}
 	s.b.recv(1, 2, make([]byte, 10))
 	s.b.c.Fail(ErrPeerClose)
-	s.b.want("recv 1: the connection ended without a goodbye", `failed "": the connection ended without a goodbye`)
+	s.b.want("recv 1: the connection ended without a closing message", `failed "": the connection ended without a closing message`)
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"gofabric/core"
 	"gofabric/test/conform/record"
@@ -99,7 +100,7 @@ func page(sections []section, cols []*column, accepted map[string]bool) (text st
 			fmt.Fprintf(&b, "| %s |%s %s |\n", label, cells.String(), some(themes))
 		}
 		for i, n := range notes {
-			fmt.Fprintf(&b, "\n(%d) %s\n", i+1, n)
+			b.WriteString("\n" + wrap(fmt.Sprintf("(%d) %s", i+1, n)) + "\n")
 		}
 	}
 	return b.String(), holes
@@ -128,4 +129,17 @@ func some(themes []string) string {
 		return strings.Join(themes[:3], ", ") + ", ..."
 	}
 	return strings.Join(themes, ", ")
+}
+
+// wrap breaks text into lines of at most 120 characters.
+func wrap(text string) string {
+	var lines []string
+	for _, w := range strings.Fields(text) {
+		if n := len(lines) - 1; n >= 0 && utf8.RuneCountInString(lines[n])+1+utf8.RuneCountInString(w) <= 120 {
+			lines[n] += " " + w
+		} else {
+			lines = append(lines, w)
+		}
+	}
+	return strings.Join(lines, "\n")
 }

@@ -232,7 +232,7 @@ func TestSilence(t *testing.T) {
 		p.source.Tell("go on")
 	}
 	for _, p := range pairs {
-		why := "send to " + p.k.name + " by eth0: the network brings no acknowledgement"
+		why := "send to " + p.k.name + " by eth0: no acknowledgement of the sent data arrives"
 		if p.k.provider == "udp;ofi_rxd" {
 			why = "send to " + p.k.name + " by eth0: "
 		}
@@ -244,7 +244,7 @@ func TestSilence(t *testing.T) {
 		wait.Until(t, p.source.name+" does not connect", func() bool {
 			return slices.ContainsFunc(s.stuck(p.k.name), func(w string) bool {
 				return strings.HasPrefix(w,
-					"connect to "+p.k.name+" by eth0: the connection is opening: nothing has answered there")
+					"connect to "+p.k.name+" by eth0: the connection is opening: nothing answers at the address")
 			})
 		})
 	}

@@ -49,9 +49,9 @@ func Read(w http.ResponseWriter, r *http.Request, v any) bool {
 func decode(data []byte, v any) error {
 	switch {
 	case len(bytes.TrimSpace(data)) == 0:
-		return errors.New("it is empty")
+		return errors.New("the body is empty")
 	case !utf8.Valid(data):
-		return errors.New("it is not UTF-8")
+		return errors.New("the body is not UTF-8")
 	}
 	d := json.NewDecoder(bytes.NewReader(data))
 	d.DisallowUnknownFields()
@@ -59,7 +59,7 @@ func decode(data []byte, v any) error {
 		return err
 	}
 	if len(bytes.TrimSpace(data[d.InputOffset():])) > 0 {
-		return errors.New("more than one JSON value")
+		return errors.New("the body has more than one JSON value")
 	}
 	return nil
 }

@@ -14,7 +14,7 @@ const (
 	bulkOfAll   = 64
 	bulkWait    = 10 * time.Second
 	maxSmall    = 64 << 10 // bytes of a body that is not long
-	bulkMessage = "too many long requests of %s run, or wait for clients that are slow"
+	bulkMessage = "%s has too many long requests in progress, or clients that read their answers slowly"
 )
 
 // bulk counts these requests.

@@ -67,7 +67,7 @@ func (i *identity) cover(hosts ...string) (*tls.Certificate, error) {
 	}
 	if kept != nil && i.fits(kept.Leaf) {
 		if err := i.publish(kept); err != nil {
-			i.log.Error("the certificate's copy for clients cannot be written", "error", err)
+			i.log.Error("the copy of the certificate for clients cannot be written", "error", err)
 		}
 		i.cert = kept
 		return kept, nil
@@ -134,10 +134,10 @@ func (i *identity) read() (*tls.Certificate, error) {
 	}
 	cert, err := tls.X509KeyPair(text, text)
 	if mode := info.Mode().Perm(); err == nil && mode&0o077 != 0 {
-		err = fmt.Errorf("others may use its key, mode %o", mode)
+		err = fmt.Errorf("other users may read its key (mode %o)", mode)
 	}
 	if err != nil {
-		i.log.Warn("another certificate is made", "instead", i.file("tls.key"), "error", err)
+		i.log.Warn("a new certificate is made", "instead", i.file("tls.key"), "error", err)
 		return nil, nil
 	}
 	return &cert, nil

@@ -183,7 +183,7 @@ func (d *Daemon) Reload(c *Config) {
 		}
 	}
 	for _, what := range d.site.Config.fixed(c) {
-		d.site.Log.Warn("this changes at the next start only", "setting", what)
+		d.site.Log.Warn("this setting changes at the next start only", "setting", what)
 	}
 	for _, p := range d.parts {
 		if err := p.Reload(c); err != nil {

@@ -25,7 +25,7 @@ func inherit(log *slog.Logger) inherited {
 		addr, err := unix.Getsockname(int(f.Fd()))
 		u, ok := addr.(*unix.SockaddrUnix)
 		if err != nil || !ok {
-			log.Warn("a descriptor from systemd that is no Unix socket", "name", f.Name(), "error", err)
+			log.Warn("a descriptor from systemd is not a Unix socket", "name", f.Name(), "error", err)
 			f.Close()
 			continue
 		}
@@ -105,7 +105,7 @@ func removeDead(path string) error {
 		return err
 	}
 	if info.Mode()&os.ModeSocket == 0 {
-		return fmt.Errorf("%s is there, and is no socket: remove it, or choose another folder with --dir", path)
+		return fmt.Errorf("%s exists and is not a socket: remove it, or choose another folder with --dir", path)
 	}
 	conn, err := net.Dial("unix", path)
 	if err == nil {

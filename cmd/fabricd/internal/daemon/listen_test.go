@@ -48,7 +48,7 @@ func TestBusySocket(t *testing.T) {
 	if err := os.Mkdir(filepath.Join(dir, "d"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.Listen("d"); err == nil || !strings.Contains(err.Error(), "no socket") {
+	if _, err := s.Listen("d"); err == nil || !strings.Contains(err.Error(), "is not a socket") {
 		t.Errorf("Listen at a folder: %v", err)
 	}
 }

@@ -30,7 +30,7 @@ type Loader struct {
 // NewLoader adds the flags of a configuration to a command's.
 func NewLoader(args *pflag.FlagSet) *Loader {
 	l := &Loader{args: args}
-	args.StringVar(&l.File, "config", "", "configuration file (default "+SystemConfig+", if it is there); it is read again at SIGHUP")
+	args.StringVar(&l.File, "config", "", "configuration file (default "+SystemConfig+", if that file exists); SIGHUP makes the daemon read it again")
 	new(Config).Flags(args)
 	return l
 }
@@ -128,15 +128,15 @@ func (c *Config) check() error {
 	case c.Dir == "" || c.Dir == "off":
 		return fmt.Errorf("the folder of the sockets is %q: name one with --dir, or unset %s", c.Dir, fabricd.EnvDir)
 	case c.Page != PageOn && !isLoopback(c.Page):
-		return fmt.Errorf("page %q: an address of this node alone, such as %s; for others there is listen", c.Page, pageAddress)
+		return fmt.Errorf("page %q: give a loopback address, such as %s; for browsers of other nodes set listen", c.Page, pageAddress)
 	case (c.TLSCert == "") != (c.TLSKey == ""):
-		return errors.New("tls-cert and tls-key go together")
+		return errors.New("set tls-cert and tls-key together")
 	case (c.EtcdCert == "") != (c.EtcdKey == ""):
-		return errors.New("etcd-cert and etcd-key go together")
+		return errors.New("set etcd-cert and etcd-key together")
 	case c.Connections < 1, c.ConnectionsPerUser < 1:
 		return errors.New("connections and connections-per-user must be 1 or more")
 	case c.Entries < 0, c.Bytes < 0, c.EntriesPerUser < 0, c.BytesPerUser < 0:
-		return errors.New("limits of entries and bytes must not be negative; 0 is no limit")
+		return errors.New("limits of entries and bytes must not be negative; 0 means no limit")
 	case c.LeaseGrace < 0:
 		return errors.New("lease-grace must not be negative")
 	case c.LogFormat != "text" && c.LogFormat != "json":

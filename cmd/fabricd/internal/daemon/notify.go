@@ -12,7 +12,7 @@ import (
 func notify(log *slog.Logger, states ...string) {
 	for _, s := range states {
 		if _, err := sd.SdNotify(false, s); err != nil {
-			log.Warn("systemd does not hear", "error", err)
+			log.Warn("systemd cannot be notified", "error", err)
 		}
 	}
 }

@@ -25,9 +25,9 @@ func fromPage(names func(host string) bool, public func(*http.Request) bool, nex
 		same := func(s string) bool { return s == "same-origin" || s == "none" } // none: the user's own action
 		switch {
 		case !all(origin, own):
-			Refuse(w, http.StatusForbidden, "", "the Origin %.100q is not this daemon's: other sites may not ask it", origin)
+			Refuse(w, http.StatusForbidden, "", "the Origin %.100q is another site, which may not use this daemon", origin)
 		case !all(site, same) && !public(r):
-			Refuse(w, http.StatusForbidden, "", "Sec-Fetch-Site is %.100q: other sites may not ask this daemon", site)
+			Refuse(w, http.StatusForbidden, "", "Sec-Fetch-Site is %.100q: another site may not use this daemon", site)
 		default:
 			next.ServeHTTP(w, r)
 		}
@@ -43,7 +43,7 @@ func fromNoBrowser(next http.Handler) http.Handler {
 		}
 		for _, sign := range []string{"Origin", "Sec-Fetch-Site", "Sec-Fetch-Mode"} {
 			if v := r.Header.Values(sign); len(v) > 0 {
-				Refuse(w, http.StatusForbidden, "fabricd page", "%s is %.100q: over the Unix socket browsers are not answered", sign, v)
+				Refuse(w, http.StatusForbidden, "fabricd page", "%s is %.100q: requests of browsers over the Unix socket are refused", sign, v)
 				return
 			}
 		}
@@ -56,7 +56,7 @@ func refuseHost(w http.ResponseWriter, r *http.Request, names func(host string) 
 	if r.Host == "" && !r.ProtoAtLeast(1, 1) || names(hostOf(r.Host)) {
 		return false
 	}
-	Refuse(w, http.StatusMisdirectedRequest, "ask by an address, or by a name that --names has", "the Host %.100q is not this daemon's", r.Host)
+	Refuse(w, http.StatusMisdirectedRequest, "use an address of this node, or a name that --names lists", "the Host %.100q is not a name of this daemon", r.Host)
 	return true
 }
 

@@ -93,7 +93,7 @@ func (d *Daemon) where() (*api.Page, error) {
 func (d *Daemon) servePage(w http.ResponseWriter, r *http.Request) {
 	who := CallerOf(r)
 	if who.Remote || !who.Root(os.Getuid()) {
-		Refuse(w, http.StatusForbidden, "ask on the node, over the Unix socket, as the user that runs fabricd or as root", "the page's port is not yours to open, close or see: its link carries a token with all rights")
+		Refuse(w, http.StatusForbidden, "send the request on the node, over the Unix socket, as the user that runs fabricd or as root", "only the user that runs fabricd and root may open, close or see the page's port: its link contains a token with all rights")
 		return
 	}
 	switch r.Method {

@@ -10,7 +10,7 @@ import (
 func strict(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if p := r.URL.EscapedPath(); !isClean(p) {
-			Refuse(w, http.StatusBadRequest, "names are written without them", "the path %.600q has elements that are empty, or one or two dots", p)
+			Refuse(w, http.StatusBadRequest, "leave these elements out", "the path %.600q has elements that are empty, or one or two dots", p)
 			return
 		}
 		next.ServeHTTP(&refusals{ResponseWriter: w, request: r}, r)

@@ -49,7 +49,7 @@ func readTokens(path string) (tokens, error) {
 	if info, err := f.Stat(); err != nil {
 		return nil, err
 	} else if info.Mode().Perm()&0o022 != 0 {
-		return nil, fmt.Errorf("the tokens: others may write %s: chmod go-w", path)
+		return nil, fmt.Errorf("the tokens: other users may write %s: chmod go-w", path)
 	}
 	d := yaml.NewDecoder(f)
 	d.KnownFields(true)
@@ -63,7 +63,7 @@ func readTokens(path string) (tokens, error) {
 		}
 	}
 	if len(list) == 0 {
-		return nil, fmt.Errorf("the tokens in %s: there are none", path)
+		return nil, fmt.Errorf("the tokens in %s: the file has no tokens", path)
 	}
 	return list, nil
 }
@@ -91,7 +91,7 @@ func (t *Token) Check() error {
 	case len(t.Rights) == 0:
 		return errors.New("it has no rights")
 	case t.UID == nil && (t.write || t.admin):
-		return errors.New("it may change things, but has no uid to own them")
+		return errors.New("it has the right to write, but no uid that owns the entries")
 	case t.UID != nil && *t.UID < 0:
 		return errors.New("the uid is negative")
 	}
@@ -126,7 +126,7 @@ func ownTokenFile(stateDir string) string { return filepath.Join(stateDir, "toke
 // user could read it.
 func ownToken(stateDir string) (tokens, string, error) {
 	if stateDir == "off" {
-		return nil, "", errors.New("TCP without a state folder needs a file of tokens: --tokens")
+		return nil, "", errors.New("to serve TCP without a state folder, name a file of tokens with --tokens")
 	}
 	path := ownTokenFile(stateDir)
 	data, err := os.ReadFile(path)
@@ -134,7 +134,7 @@ func ownToken(stateDir string) (tokens, string, error) {
 		return nil, "", err
 	}
 	if info, err := os.Stat(path); err == nil && info.Mode().Perm()&0o077 != 0 {
-		return nil, "", fmt.Errorf("others may use %s, which has all rights: remove it, so that another one is made, or chmod go-rwx", path)
+		return nil, "", fmt.Errorf("other users may read %s, a token with all rights: remove the file, so that a new token is made, or chmod go-rwx", path)
 	}
 	fresh, list, err := masterToken()
 	if err != nil {

@@ -18,7 +18,7 @@ func TestTokenFiles(t *testing.T) {
 	}{
 		{"good", entry("a", good.SHA256, "rights: [read]"), ""},
 		{"empty", "", "EOF"},
-		{"no entries", "[]", "there are none"},
+		{"no entries", "[]", "the file has no tokens"},
 		{"no list", "name: a", "cannot unmarshal"},
 		{"unknown field", entry("a", good.SHA256, "rights: [read], colour: red"), "colour"},
 		{"short sum", entry("a", good.SHA256[2:], "rights: [read]"), "64 hexadecimal"},
@@ -64,7 +64,7 @@ func TestOwnToken(t *testing.T) {
 	if err := os.Chmod(path, 0o640); err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := ownToken(dir); err == nil || !strings.Contains(err.Error(), "others may use") {
+	if _, _, err := ownToken(dir); err == nil || !strings.Contains(err.Error(), "other users may read") {
 		t.Errorf("a token that others may read: %v", err)
 	}
 	if err := os.Chmod(path, 0o600); err != nil {

@@ -94,7 +94,7 @@ func (p *Part) deletePrefix(k store.Kind) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		prefix := r.URL.Query().Get("prefix")
 		if prefix == "" {
-			daemon.Refuse(w, http.StatusBadRequest, "?prefix=job/", "no prefix")
+			daemon.Refuse(w, http.StatusBadRequest, "?prefix=job/", "give a prefix")
 			return
 		}
 		ctx, cancel := within(r)

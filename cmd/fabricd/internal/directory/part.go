@@ -35,7 +35,7 @@ func (p *Part) Start(ctx context.Context, s *daemon.Site) (err error) {
 		return err
 	}
 	p.routes(s.Mux)
-	s.Metrics.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "fabricd_directory_writable", Help: "1 if the directory takes changes, 0 if its disk, or etcd, does not."}, func() float64 {
+	s.Metrics.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "fabricd_directory_writable", Help: "1 if the directory accepts changes, 0 if its disk or etcd fails."}, func() float64 {
 		if p.Trouble() != nil {
 			return 0
 		}
@@ -45,7 +45,7 @@ func (p *Part) Start(ctx context.Context, s *daemon.Site) (err error) {
 		"fabricd_directory_entries": func() float64 { return float64(p.store.Usage().Entries) },
 		"fabricd_directory_bytes":   func() float64 { return float64(p.store.Usage().Bytes) },
 	} {
-		s.Metrics.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: "Names, values and arrivals at fences that the directory keeps."}, value))
+		s.Metrics.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: "Names, values and arrivals at fences in the directory."}, value))
 	}
 	return nil
 }

@@ -57,11 +57,11 @@ func refuse(w http.ResponseWriter, err error) {
 	}{
 		{store.ErrInvalid, http.StatusBadRequest, ""},
 		{store.ErrNotFound, http.StatusNotFound, ""},
-		{store.ErrNotYours, http.StatusForbidden, "only its owner and root may"},
+		{store.ErrNotYours, http.StatusForbidden, "only its owner and root may change it"},
 		{store.ErrQuota, http.StatusInsufficientStorage, "delete some, or raise entries-per-user, bytes-per-user, entries or bytes of fabricd"},
 		{store.ErrCompacted, http.StatusGone, "list again, and watch from the revision of the list"},
-		{store.ErrDown, http.StatusServiceUnavailable, "try again; fabricd's log says more"},
-		{context.DeadlineExceeded, http.StatusServiceUnavailable, "try again; fabricd's log says more"},
+		{store.ErrDown, http.StatusServiceUnavailable, "try again, and see fabricd's log"},
+		{context.DeadlineExceeded, http.StatusServiceUnavailable, "try again, and see fabricd's log"},
 		{context.Canceled, http.StatusServiceUnavailable, ""},
 	} {
 		if errors.Is(err, m.err) {
@@ -79,7 +79,7 @@ func duration(w http.ResponseWriter, what, text string, missing time.Duration) (
 	}
 	d, err := time.ParseDuration(text)
 	if err != nil || d < 0 {
-		daemon.Refuse(w, http.StatusBadRequest, "times look like 30s or 1m30s", "%s %q is not a time", what, text)
+		daemon.Refuse(w, http.StatusBadRequest, "write a time as 30s or 1m30s", "%s %q is not a time", what, text)
 		return 0, false
 	}
 	return d, true
@@ -89,7 +89,7 @@ func duration(w http.ResponseWriter, what, text string, missing time.Duration) (
 func lease(w http.ResponseWriter, text string, missing time.Duration) (time.Duration, bool) {
 	ttl, ok := duration(w, "lease", text, missing)
 	if ok && ttl == 0 && text != "" {
-		daemon.Refuse(w, http.StatusBadRequest, "omit the lease, and the entry stays until it is deleted", "a lease of %q is over at once", text)
+		daemon.Refuse(w, http.StatusBadRequest, "for an entry that remains until it is deleted, leave the lease out", "a lease of %q would end at once", text)
 		return 0, false
 	}
 	return ttl, ok

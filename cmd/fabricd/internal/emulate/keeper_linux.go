@@ -52,7 +52,7 @@ func newKeeper(f *fabric.Fabric, log *slog.Logger) (*keeper, error) {
 	go func() {
 		defer close(k.ended)
 		if err := k.cmd.Wait(); !k.ending.Load() {
-			log.Warn("if this process is killed, programs in nodes stay: the one that would end them has ended", "error", err)
+			log.Warn("the process that ends programs in nodes has ended: if fabricd is killed, those programs stay", "error", err)
 		}
 	}()
 	return k, nil
@@ -70,7 +70,7 @@ func (k *keeper) close() error {
 func Keep() error {
 	signal.Ignore(syscall.SIGINT, syscall.SIGQUIT, syscall.SIGTERM, syscall.SIGHUP)
 	if _, err := io.Copy(io.Discard, os.NewFile(3, "pipe")); err != nil {
-		return fmt.Errorf("this is for fabricd emulate to call: %w", err)
+		return fmt.Errorf("only fabricd emulate runs this command: %w", err)
 	}
 	spaces := map[string]bool{}
 	files, err := os.ReadDir("/proc/self/fd")

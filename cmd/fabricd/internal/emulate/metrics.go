@@ -18,9 +18,9 @@ var (
 	linkFrames = series("link_frames_total", "Frames that entered a direction of an emulated link.")
 	linkBytes  = series("link_bytes_total", "Bytes of the frames that entered a direction of an emulated link.")
 	linkFaults = series("link_faults_total", "What happened to frames on a direction of an emulated link.", "fault")
-	linkQueue  = series("link_queue_frames", "Frames that wait for the line of a direction of an emulated link.")
+	linkQueue  = series("link_queue_frames", "Frames in the queue of a direction of an emulated link.")
 	linkUp     = series("link_up", "1 if a direction of an emulated link is plugged in.")
-	linkLoss   = series("link_loss_ratio", "Probability of loss that is set for a direction of an emulated link.")
+	linkLoss   = series("link_loss_ratio", "Configured probability of loss of a direction of an emulated link.")
 )
 
 func (c *collector) Describe(ch chan<- *prometheus.Desc) {

@@ -71,7 +71,7 @@ func explain(err error) error {
 	case errors.Is(err, syscall.ENOENT), errors.Is(err, syscall.ENODEV):
 		return fmt.Errorf("%w (is there no /dev/net/tun? modprobe tun; in a container: --device /dev/net/tun)", err)
 	case errors.Is(err, syscall.EPERM), errors.Is(err, syscall.EACCES):
-		return fmt.Errorf("%w (run as root; or let everybody open it: chmod 0666 /dev/net/tun, and allow user namespaces: sysctl kernel.unprivileged_userns_clone=1 on Debian, "+
+		return fmt.Errorf("%w (run as root; or let all users open it: chmod 0666 /dev/net/tun, and allow user namespaces: sysctl kernel.unprivileged_userns_clone=1 on Debian, "+
 			"kernel.apparmor_restrict_unprivileged_userns=0 on Ubuntu; in a container: --cap-add NET_ADMIN,SYS_ADMIN --device /dev/net/tun)", err)
 	}
 	return err

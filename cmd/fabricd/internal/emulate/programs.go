@@ -15,7 +15,7 @@ import (
 // The end of the connection tells either side about the end of the other.
 func (p *part) program(w http.ResponseWriter, r *http.Request) {
 	if daemon.CallerOf(r).Remote {
-		daemon.Refuse(w, http.StatusForbidden, "fabricd exec, on the node", "programs are run on the node")
+		daemon.Refuse(w, http.StatusForbidden, "run fabricd exec on this machine", "programs in nodes can be started on this machine only")
 		return
 	}
 	node := r.PathValue("name")

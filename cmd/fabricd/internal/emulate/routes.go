@@ -34,7 +34,7 @@ func (p *part) routes(mux *daemon.Mux) {
 func (p *part) owned(handle http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		if !daemon.CallerOf(r).Root(p.uid) {
-			daemon.Refuse(w, http.StatusForbidden, "ask as the user that runs fabricd emulate, or as root", "the emulated fabric is not yours to change")
+			daemon.Refuse(w, http.StatusForbidden, "send the request as the user that runs fabricd emulate, or as root", "only the user that runs fabricd emulate and root may change the emulated fabric")
 			return
 		}
 		handle(w, r)
@@ -55,7 +55,7 @@ func (p *part) state() api.Emulation {
 // answer answers with v, or with the error.
 func answer(w http.ResponseWriter, v any, err error) {
 	if missing := (*fabric.NotThere)(nil); errors.As(err, &missing) {
-		daemon.Refuse(w, http.StatusNotFound, "GET /v1/emulation lists what there is", "%v", err)
+		daemon.Refuse(w, http.StatusNotFound, "GET /v1/emulation lists the nodes and links", "%v", err)
 		return
 	}
 	if err != nil {
@@ -73,7 +73,7 @@ func (p *part) changeLink(w http.ResponseWriter, r *http.Request) {
 	switch c.Direction {
 	case "", topology.Both, topology.AB, topology.BA:
 	default:
-		daemon.Refuse(w, http.StatusBadRequest, "", "direction %q: both, ab or ba", c.Direction)
+		daemon.Refuse(w, http.StatusBadRequest, "", "direction %q: it can be both, ab or ba", c.Direction)
 		return
 	}
 	id := r.PathValue("id")
@@ -107,7 +107,7 @@ func (p *part) changed(w http.ResponseWriter, err error) {
 
 func (p *part) capture(w http.ResponseWriter, r *http.Request) {
 	if daemon.CallerOf(r).Remote {
-		daemon.Refuse(w, http.StatusForbidden, "fabricd capture, on the node", "files of this node are not written for other nodes")
+		daemon.Refuse(w, http.StatusForbidden, "run fabricd capture on this machine", "a capture is written on this machine, on request from this machine only")
 		return
 	}
 	var c api.Capture
@@ -115,7 +115,7 @@ func (p *part) capture(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if !filepath.IsAbs(c.File) {
-		daemon.Refuse(w, http.StatusBadRequest, "", "the file %q of a capture needs its whole path", c.File)
+		daemon.Refuse(w, http.StatusBadRequest, "", "give the absolute path of the capture's file, not %q", c.File)
 		return
 	}
 	err := p.fabric.Capture(r.PathValue("id"), c.File, c.Point, func() (io.WriteCloser, error) {

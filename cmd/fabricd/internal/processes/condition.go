@@ -20,11 +20,11 @@ func condition(pid int) string {
 	case 't':
 		return "a debugger has stopped it"
 	case 'D':
-		return "it waits for a disk, or something else in the kernel"
+		return "it waits in the kernel, for a disk for example"
 	case 'Z', 'X':
 		return "it has ended"
 	case 'R':
 		return "it runs, or waits for a processor"
 	}
-	return "it sleeps; the machine may be short of memory, or the process frozen"
+	return "it sleeps; the machine may be short of memory, or the process may be frozen (cgroup)"
 }

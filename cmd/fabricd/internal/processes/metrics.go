@@ -9,8 +9,8 @@ type counts struct {
 }
 
 func (c *counts) register(r *prometheus.Registry, t *table) {
-	c.refused = prometheus.NewCounter(prometheus.CounterOpts{Name: "fabricd_processes_refused_total", Help: "Processes that were not taken in"})
-	c.stalls = prometheus.NewCounterVec(prometheus.CounterOpts{Name: "fabricd_stalls_total", Help: "Stalls that the log tells of, by what makes no progress"}, []string{"what"})
+	c.refused = prometheus.NewCounter(prometheus.CounterOpts{Name: "fabricd_processes_refused_total", Help: "Processes whose connection was refused"})
+	c.stalls = prometheus.NewCounterVec(prometheus.CounterOpts{Name: "fabricd_stalls_total", Help: "Stalls in the log, by the operation or object that makes no progress"}, []string{"what"})
 	count := func(silent bool) func() float64 {
 		return func() float64 {
 			n, s := t.len()
@@ -22,5 +22,5 @@ func (c *counts) register(r *prometheus.Registry, t *table) {
 	}
 	r.MustRegister(c.refused, c.stalls,
 		prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "fabricd_processes", Help: "Processes that have registered"}, count(false)),
-		prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "fabricd_processes_silent", Help: "Processes that owe an answer"}, count(true)))
+		prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "fabricd_processes_silent", Help: "Processes that have not answered the last request"}, count(true)))
 }

@@ -55,11 +55,11 @@ func (t *table) add(m *member) (refused string) {
 	}
 	switch {
 	case t.closed:
-		return "the daemon ends"
+		return "the daemon is ending"
 	case len(t.all) >= maxProcesses:
-		return "too many processes"
+		return "too many processes are connected"
 	case t.users[m.uid] >= maxPerUser:
-		return "too many processes of this user"
+		return "too many processes of this user are connected"
 	}
 	t.all[m] = struct{}{}
 	t.users[m.uid]++

@@ -84,9 +84,9 @@ func (p *part) serve(ctx context.Context, conn net.Conn, who daemon.Caller) {
 		return
 	}
 	defer p.t.remove(m)
-	p.log.Debug("a process came", "pid", m.pid, "name", m.name)
+	p.log.Debug("a process connected", "pid", m.pid, "name", m.name)
 	err = p.ask(ctx, m)
-	p.log.Debug("a process left", "pid", m.pid, "name", m.name, "reason", err)
+	p.log.Debug("a process disconnected", "pid", m.pid, "name", m.name, "reason", err)
 }
 
 // meet receives the first message, which identifies the process.
@@ -99,7 +99,7 @@ func (p *part) meet(conn net.Conn, who daemon.Caller) (*member, error) {
 		return nil, err
 	}
 	if r.Process == nil || r.Process.Version != telemetry.Version {
-		return nil, errors.New("it is of another version")
+		return nil, errors.New("it has another version of the protocol")
 	}
 	m.name, m.command, m.since = telemetry.Clip(r.Process.Name), telemetry.Clip(r.Process.Command), r.Process.Since
 	if m.since.After(time.Now()) {
@@ -111,7 +111,7 @@ func (p *part) meet(conn net.Conn, who daemon.Caller) (*member, error) {
 	return m, nil
 }
 
-var errNoAnswer = errors.New("it has not answered for long")
+var errNoAnswer = errors.New("it has not answered for a long time")
 
 // ask asks the process for its figures, whenever a client needs them, until the connection ends.
 func (p *part) ask(ctx context.Context, m *member) error {
@@ -145,11 +145,11 @@ func (p *part) answer(m *member, seq uint64) (*telemetry.Process, error) {
 		}
 		switch {
 		case r.Process == nil || r.Process.Version != telemetry.Version:
-			return nil, errors.New("its answer has no process or another version")
+			return nil, errors.New("its answer has another version of the protocol")
 		case r.Seq == seq:
 			return r.Process, nil
 		case r.Seq > seq:
-			return nil, errors.New("it answers a question that was not asked")
+			return nil, errors.New("it answered a request that was not sent")
 		}
 	}
 }

@@ -51,7 +51,7 @@ func (p *part) compare(known map[stallKey]time.Time) map[stallKey]time.Time {
 	}
 	for k, since := range known {
 		if _, still := now[k]; !still {
-			p.said.Log(p.log, k.uid, slog.LevelInfo, "progress again, or ended", "pid", k.pid, "what", k.what, "provider", k.provider, "local", k.local, "peer", k.peer, "after", time.Since(since).Round(time.Millisecond))
+			p.said.Log(p.log, k.uid, slog.LevelInfo, "makes progress again, or has ended", "pid", k.pid, "what", k.what, "provider", k.provider, "local", k.local, "peer", k.peer, "after", time.Since(since).Round(time.Millisecond))
 		}
 	}
 	return now

@@ -77,7 +77,7 @@ func Peer(p Providers, r io.Reader, w io.Writer) error {
 			select {
 			case orders <- o:
 			case <-time.After(time.Minute):
-				gone <- errors.New("orders came faster than they could be obeyed")
+				gone <- errors.New("the other process received orders faster than it could execute them")
 				q.abort()
 				return
 			}

@@ -22,7 +22,7 @@ type Round struct {
 // with ctx, after Config.Rounds of each test (0: no limit), with a test that fails, or with an error of tell.
 func Follow(ctx context.Context, c Config, tell func(Round) error) error {
 	if len(c.Stacks) != 1 || c.Native != nil {
-		return errors.New("one stack can be followed, and no native tools")
+		return errors.New("--follow takes one stack, and no native tools")
 	}
 	st := c.Stacks[0]
 	tests, window := c.Plan.For(st), 0
@@ -64,7 +64,7 @@ func (r Round) String() string {
 		line += fmt.Sprintf("  p50 %s  p99 %s", number(r.P50), number(r.P99))
 	}
 	if r.Lost > 0 {
-		line += fmt.Sprintf("  %d datagrams found no room", r.Lost)
+		line += fmt.Sprintf("  %d datagrams lost: no room at the receiver", r.Lost)
 	}
 	return line
 }

@@ -37,7 +37,7 @@ func lostText(n uint64) string {
 	if n == 1 {
 		noun = "datagram was"
 	}
-	return fmt.Sprintf("%d %s lost for want of room at the receiver (FI_UDP_RECV_BUFFER)", n, noun)
+	return fmt.Sprintf("%d %s lost because the receiver had no room (raise FI_UDP_RECV_BUFFER)", n, noun)
 }
 
 // withLost adds the number of lost datagrams to an error.

@@ -39,7 +39,7 @@ func TestLost(t *testing.T) {
 		t.Fatalf("%d of %d lost; at the sender %d", n, sent, from.lost())
 	}
 	var late error = core.ErrTimedOut
-	if err := withLost(late, n); !mayHaveLost(err) || !strings.Contains(err.Error(), "were lost for want of room") {
+	if err := withLost(late, n); !mayHaveLost(err) || !strings.Contains(err.Error(), "were lost because the receiver had no room") {
 		t.Error(err)
 	}
 	if withLost(late, 0) != late || withLost(nil, n) != nil || mayHaveLost(core.ErrInval) {

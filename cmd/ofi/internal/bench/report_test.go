@@ -30,7 +30,7 @@ const sampleTable = `
   tcp/msg  bandwidth     1m      64   12345    MB/s      -      -  12345  12345       -      -      -      -                -
   tcp/rdm       rate     64      64  failed  Mmsg/s      -      -      -      -       -      -      -      -                -
 
-tcp/msg latency 64, note: 3 datagrams were lost for want of room at the receiver (FI_UDP_RECV_BUFFER)
+tcp/msg latency 64, note: 3 datagrams were lost because the receiver had no room (raise FI_UDP_RECV_BUFFER)
 
 tcp/msg latency 64, fi_pingpong: it broke
 

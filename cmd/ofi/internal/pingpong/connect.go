@@ -122,7 +122,7 @@ func (b *bench) accept() (err error) {
 		return err
 	}
 	if ev.Info == nil {
-		return errors.New("the connection request has no Info: a fault of the provider")
+		return errors.New("the connection request has no Info: this is a bug of the provider")
 	}
 	b.info = ev.Info
 	err = b.openEndpoint()
@@ -148,7 +148,7 @@ func (b *bench) event(want core.EQEventType) (core.EQEvent, error) {
 	case err == nil && ev.Type == want:
 		return ev, nil
 	case err == nil:
-		return ev, fmt.Errorf("got event %v where %v belongs", ev.Type, want)
+		return ev, fmt.Errorf("got event %v, expected %v", ev.Type, want)
 	case errors.Is(err, core.ErrAvail):
 		return ev, b.eventError(want)
 	case b.ctx.Err() != nil:

@@ -192,7 +192,7 @@ func (c *control) expect(what, want string) error {
 		return err
 	}
 	if string(got) != want {
-		return fmt.Errorf("%s: the peer sent %q where %q belongs: it is no pingpong, or out of step; both ends need the same options", what, got, want)
+		return fmt.Errorf("%s: the peer sent %q, expected %q: it is not a pingpong, or it is at another step; both ends need the same options", what, got, want)
 	}
 	return nil
 }
@@ -222,7 +222,7 @@ func (c *control) recvName() (core.AddrFormat, core.Addr, error) {
 	}
 	n := binary.BigEndian.Uint32(word[:])
 	if n > maxNameLen {
-		return 0, core.Addr{}, fmt.Errorf("%s: its length is %d, more than %d: the peer is no pingpong", what, n, maxNameLen)
+		return 0, core.Addr{}, fmt.Errorf("%s: its length is %d, more than %d: the peer is not a pingpong", what, n, maxNameLen)
 	}
 	if err := c.recv(what, word[:]); err != nil {
 		return 0, core.Addr{}, err

@@ -92,7 +92,7 @@ func TestControlRefusesNonsense(t *testing.T) {
 		do        func(*control) error
 		want      string
 	}{
-		{"wrong answer", "x\x00", func(c *control) error { return c.sync(true) }, "out of step"},
+		{"wrong answer", "x\x00", func(c *control) error { return c.sync(true) }, "at another step"},
 		{"count", "12x\x00\x00\x00\x00\x00\x00\x00", func(c *control) error { _, err := c.exchangeCount(false, 0); return err }, "not a number"},
 		{"negative count", "-1\x00\x00\x00\x00\x00\x00\x00\x00", func(c *control) error { _, err := c.exchangeCount(false, 0); return err }, "not a number"},
 		{"huge name", "\xff\xff\xff\xff\x02\x00\x00\x00", func(c *control) error { _, _, err := c.recvName(); return err }, "more than 1024"},

@@ -35,7 +35,7 @@ func (p *pattern) check(buf []byte) error {
 	i := p.start()
 	for pos := range buf {
 		if want := alphabet[i]; buf[pos] != want {
-			return fmt.Errorf("data check failed: message %d of %d bytes has %#02x at byte %d where %#02x (%q) belongs",
+			return fmt.Errorf("data check failed: message %d of %d bytes has %#02x at byte %d, expected %#02x (%q)",
 				p.messages, len(buf), buf[pos], pos, want, want)
 		}
 		if i++; i == len(alphabet) {

@@ -214,7 +214,7 @@ func (b *bench) finish() error {
 		return err
 	}
 	if got := b.rxBuf[b.rxPrefix:]; b.cfg.Check && !bytes.HasPrefix(got, lastMessage) {
-		return fmt.Errorf("data check failed: the last message begins with %q where %q belongs", got[:len(lastMessage)], lastMessage)
+		return fmt.Errorf("data check failed: the last message begins with %q, expected %q", got[:len(lastMessage)], lastMessage)
 	}
 	if b.info.EP.Type == core.EPTypeMsg {
 		// If the peer ended the connection first, there is nothing to end.

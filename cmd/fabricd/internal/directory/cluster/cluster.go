@@ -249,6 +249,6 @@ func (s *Store) SetLimits(l store.Limits) { s.mirror.setLimits(l) }
 func (s *Store) Close() error {
 	s.stop()
 	s.work.Wait()
-	s.feed.Close(fmt.Errorf("%w: fabricd ends", store.ErrDown))
+	s.feed.Close(fmt.Errorf("%w: fabricd is ending", store.ErrDown))
 	return s.client.Close()
 }

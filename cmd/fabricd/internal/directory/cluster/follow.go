@@ -62,7 +62,7 @@ func (s *Store) follow(ctx context.Context, revision int64) {
 			revision = s.reload(ctx)
 			continue
 		}
-		s.log.Warn("the watch of etcd ended, again", "revision", revision, "error", err)
+		s.log.Warn("the watch of etcd ended; it is started again", "revision", revision, "error", err)
 		select {
 		case <-time.After(retryPause):
 		case <-ctx.Done():

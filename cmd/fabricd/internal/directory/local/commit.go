@@ -71,7 +71,7 @@ func (s *Store) tidy() bool {
 	}
 	err := s.file.shrink()
 	if err != nil {
-		s.opt.Log.Warn("the directory's file stays larger than it has to be", "error", err)
+		s.opt.Log.Warn("the directory's file could not be made smaller", "error", err)
 	}
 	return err == nil
 }
@@ -88,11 +88,11 @@ func (s *Store) becomeFailed(b *batch, err error) {
 	s.mu.Unlock()
 	close(b.done)
 	close(next.done)
-	s.opt.Log.Error("the directory takes no changes until it can be written", "error", err)
+	s.opt.Log.Error("the directory accepts no changes until its file can be written", "error", err)
 }
 
 func (s *Store) cannotWrite(err error) error {
-	return fmt.Errorf("%w: cannot write %s: %w; fabricd goes on trying", store.ErrDown, s.opt.Folder, err)
+	return fmt.Errorf("%w: cannot write %s: %w; fabricd tries again", store.ErrDown, s.opt.Folder, err)
 }
 
 // refusing reports whether the disk failed, so that repair must write everything.
@@ -116,7 +116,7 @@ func (s *Store) repair() bool {
 	}
 	s.err = nil
 	poke(s.leases)
-	s.opt.Log.Info("the directory is written, and takes changes again", "entries", len(all))
+	s.opt.Log.Info("the directory's file is written again, and the directory accepts changes", "entries", len(all))
 	return true
 }
 

@@ -30,9 +30,9 @@ var (
 	// ErrDamaged means that the file has bytes that fabricd did not write there, or lacks some.
 	ErrDamaged = errors.New("damaged")
 	// ErrGone means that the file was removed or replaced while it was open.
-	ErrGone = errors.New("it was removed or replaced")
+	ErrGone = errors.New("the file was removed or replaced")
 	// ErrOldFormat means that the folder has the logs of an older fabricd.
-	ErrOldFormat = errors.New("files of an older fabricd, which this one does not read")
+	ErrOldFormat = errors.New("the files are those of an older fabricd, which this one cannot read")
 )
 
 // file is the directory on disk: a bbolt file, in a folder that one daemon locks. Only one goroutine uses it.

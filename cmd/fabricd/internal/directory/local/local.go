@@ -122,7 +122,7 @@ func (s *Store) read(now time.Time) (history []store.Event, err error) {
 	err = f.rewrite(nil, 0)
 	if err != nil {
 		s.err = s.cannotWrite(err)
-		s.opt.Log.Error("the directory takes no changes until it can be written", "error", err)
+		s.opt.Log.Error("the directory accepts no changes until its file can be written", "error", err)
 	}
 	return history, nil
 }
@@ -157,7 +157,7 @@ func (s *Store) change(ctx context.Context, decide func(now time.Time) ([]store.
 // refuses returns the reason why changes are refused, or nil.
 func (s *Store) refuses() error {
 	if s.closing {
-		return fmt.Errorf("%w: fabricd ends", store.ErrDown)
+		return fmt.Errorf("%w: fabricd is ending", store.ErrDown)
 	}
 	if s.err == nil && s.batch.bytes > maxWaiting {
 		return fmt.Errorf("%w: the disk is slow: %d bytes wait for it", store.ErrDown, s.batch.bytes)
@@ -316,7 +316,7 @@ func (s *Store) Close() error {
 	s.mu.Unlock()
 	close(s.done)
 	s.work.Wait()
-	s.feed.Close(fmt.Errorf("%w: fabricd ends", store.ErrDown))
+	s.feed.Close(fmt.Errorf("%w: fabricd is ending", store.ErrDown))
 	if s.file == nil {
 		return nil
 	}

@@ -57,7 +57,7 @@ func checkPages(path string) error {
 		return err
 	}
 	if info.Size() < 4*pageSize { // bbolt creates four pages
-		return fmt.Errorf("%w: it ends at byte %d", ErrDamaged, info.Size())
+		return fmt.Errorf("%w: the file ends at byte %d", ErrDamaged, info.Size())
 	}
 	var newest meta
 	for page := range int64(2) { // a meta page is smaller than a sector, which a disk writes atomically: it is never torn
@@ -67,14 +67,14 @@ func checkPages(path string) error {
 		}
 		m, ok := parseMeta(b)
 		if !ok {
-			return fmt.Errorf("%w: page %d, a meta page", ErrDamaged, page)
+			return fmt.Errorf("%w: meta page %d", ErrDamaged, page)
 		}
 		if page == 0 || m.transaction > newest.transaction {
 			newest = m
 		}
 	}
 	if newest.pages > uint64(info.Size())/pageSize {
-		return fmt.Errorf("%w: it ends at byte %d of %d", ErrDamaged, info.Size(), newest.pages*pageSize)
+		return fmt.Errorf("%w: the file ends at byte %d of %d", ErrDamaged, info.Size(), newest.pages*pageSize)
 	}
 	w := &walk{file: f, pages: newest.pages, seen: map[uint64]bool{}}
 	if err := w.follow(newest.root); err != nil {
@@ -95,7 +95,7 @@ func damagedPage(id uint64) error { return fmt.Errorf("%w: page %d", ErrDamaged,
 // read returns a page with its overflow pages.
 func (w *walk) read(id uint64) ([]byte, error) {
 	if id < 2 || id >= w.pages || w.seen[id] {
-		return nil, fmt.Errorf("%w: a page leads to page %d", ErrDamaged, id)
+		return nil, fmt.Errorf("%w: a page refers to page %d", ErrDamaged, id)
 	}
 	w.seen[id] = true
 	b := make([]byte, pageSize)

@@ -138,7 +138,7 @@ func writeEntries(tx *bbolt.Tx, entries []*store.Entry, st *state) error {
 	return w.end()
 }
 
-var errFailedBefore = errors.New("it failed before, and was not written anew")
+var errFailedBefore = errors.New("it failed before, and has not been written again")
 
 // append writes changes in one transaction, and returns when they are on disk. After an error the next call must be
 // rewrite.
@@ -237,7 +237,7 @@ func (f *file) load(tx *bbolt.Tx, apply func(store.Event)) error {
 	return nil
 }
 
-var errRecord = errors.New("it makes no sense")
+var errRecord = errors.New("its content is not valid")
 
 // live marks the loaded changes that are entries.
 func (f *file) live(entries []*store.Entry) {

@@ -71,7 +71,7 @@ func (r *Request) Check() error {
 	case len(r.Value) > MaxValue:
 		return fmt.Errorf("%w value of %q: %d bytes, more than %d", ErrInvalid, r.Key, len(r.Value), MaxValue)
 	case r.TTL != 0 && r.Lease != "":
-		return fmt.Errorf("%w lease of %q: either a time or the id of a lease, not both", ErrInvalid, r.Key)
+		return fmt.Errorf("%w lease of %q: give a time or the id of a lease, not both", ErrInvalid, r.Key)
 	case r.TTL < 0, r.TTL != 0 && r.TTL < MinTTL, r.TTL > MaxTTL:
 		return fmt.Errorf("%w lease of %q: %v is not between %v and %v", ErrInvalid, r.Key, r.TTL, MinTTL, MaxTTL)
 	case len(r.Lease) > MaxLeaseLen:

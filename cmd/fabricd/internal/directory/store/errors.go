@@ -10,12 +10,12 @@ var (
 	ErrNotFound  = errors.New("not found")
 	ErrNotYours  = errors.New("belongs to another user")
 	ErrQuota     = errors.New("quota reached")
-	ErrCompacted = errors.New("history no longer has what came after that revision")
+	ErrCompacted = errors.New("the history no longer has the changes after that revision")
 	ErrInvalid   = errors.New("invalid")
 	ErrDown      = errors.New("the directory cannot be reached")
 )
 
 // NotReached is the error of a watch from a future revision.
 func NotReached(from, now uint64) error {
-	return fmt.Errorf("revision %d: this directory is at %d, it is another one: %w", from, now, ErrCompacted)
+	return fmt.Errorf("revision %d: this directory is at revision %d, so the number is from another directory: %w", from, now, ErrCompacted)
 }

@@ -11,7 +11,7 @@ import (
 
 const flagPrivate = 1
 
-var errRecord = errors.New("a record that makes no sense")
+var errRecord = errors.New("the record is not valid")
 
 // AppendRecord encodes an event.
 func AppendRecord(b []byte, e *Event) []byte {

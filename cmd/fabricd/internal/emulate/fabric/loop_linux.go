@@ -33,7 +33,7 @@ func (f *Fabric) loop() {
 func (f *Fabric) move() {
 	w, err := newWatch(f.nodes, f.unplugged)
 	if err != nil {
-		f.log.Error("the emulated fabric stands still", "error", err)
+		f.log.Error("the emulated fabric moves no frames", "error", err)
 		return
 	}
 	defer w.close()
@@ -58,7 +58,7 @@ func (f *Fabric) move() {
 func (f *Fabric) unplugged(face int) {
 	me := &f.net.faces[face]
 	node := &f.top.Nodes[me.node]
-	f.log.Warn("a program in a node has removed an interface; it stays away until the fabric is started again", "node", node.Name,
+	f.log.Warn("a program in a node removed an interface; it is missing until the fabric is started again", "node", node.Name,
 		"interface", node.Interfaces[me.index].Name)
 }
 

@@ -68,7 +68,7 @@ func onThread(work func() error) error {
 // configure makes the namespace of node i around the calling thread, with its interfaces.
 func (ns *nodes) configure(i int) error {
 	if err := unix.Unshare(unix.CLONE_NEWNET); err != nil {
-		return fmt.Errorf("no network namespace: %w", err)
+		return fmt.Errorf("the network namespace cannot be made: %w", err)
 	}
 	space, err := unix.Open("/proc/thread-self/ns/net", unix.O_RDONLY|unix.O_CLOEXEC, 0)
 	if err != nil {
@@ -120,7 +120,7 @@ func (ns *nodes) plug(face *topology.Interface) error {
 	fail := func(what string, err error) error { return fmt.Errorf("%s: %s: %w", face.Name, what, err) }
 	l, err := netlink.LinkByName(face.Name)
 	if err != nil {
-		return fail("it is not there", err)
+		return fail("it does not exist", err)
 	}
 	ns.links = append(ns.links, l.Attrs().Index)
 	if err := netlink.LinkSetHardwareAddr(l, me.mac[:]); err != nil {
@@ -176,7 +176,7 @@ func openTap(name string) (int, error) {
 	}
 	if err != nil {
 		unix.Close(fd)
-		return -1, fmt.Errorf("%s: no TAP device: %w", name, err)
+		return -1, fmt.Errorf("%s: the TAP device cannot be made: %w", name, err)
 	}
 	return fd, nil
 }

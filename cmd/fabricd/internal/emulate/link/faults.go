@@ -59,18 +59,18 @@ func (f *Faults) Check() error {
 		v    time.Duration
 	}{{"delay", f.Delay}, {"jitter", f.Jitter}} {
 		if d.v < 0 || d.v > maxDelay {
-			return fmt.Errorf("%s %v: between 0 and %v", d.name, d.v, maxDelay)
+			return fmt.Errorf("%s %v: it must be between 0 and %v", d.name, d.v, maxDelay)
 		}
 	}
 	if !(f.Rate >= 0 && f.Rate <= maxRate) || f.Rate > 0 && f.Rate < 1000 {
-		return fmt.Errorf("rate %v bit/s: 0 for no limit, or between 1 kbit/s and 1 Tbit/s", f.Rate)
+		return fmt.Errorf("rate %v bit/s: it must be 0 (no limit), or between 1 kbit/s and 1 Tbit/s", f.Rate)
 	}
 	for _, n := range []struct {
 		name string
 		v    int
 	}{{"queue", f.Queue}, {"ecn", f.ECN}, {"queue-bytes", f.QueueBytes >> 10}} {
 		if n.v < 0 || n.v > maxQueue {
-			return fmt.Errorf("%s %d: between 0 and %d", n.name, n.v, maxQueue)
+			return fmt.Errorf("%s %d: it must be between 0 and %d", n.name, n.v, maxQueue)
 		}
 	}
 	return nil

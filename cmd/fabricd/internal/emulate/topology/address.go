@@ -62,7 +62,7 @@ func (t *Topology) address(given map[string]string) error {
 				known++
 				p, err := netip.ParsePrefix(text)
 				if err != nil {
-					return at(fmt.Errorf("addresses, %s/%s: %q is no address with a prefix, such as 10.0.0.1/24", node.Name, face.Name, text), node.Name+"/"+face.Name)
+					return at(fmt.Errorf("addresses, %s/%s: %q is not an address with a prefix, such as 10.0.0.1/24", node.Name, face.Name, text), node.Name+"/"+face.Name)
 				}
 				face.Addresses = []netip.Prefix{p}
 			} else if of[i] < maxSegments {

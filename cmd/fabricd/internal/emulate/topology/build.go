@@ -31,10 +31,10 @@ func (f *file) build() (*Topology, error) {
 	case len(f.Nodes) == 0:
 		return nil, errors.New("there are no nodes; write nodes: [n1, n2]")
 	case len(f.Nodes) > maxNodes || len(f.Switches) > maxSwitches || len(f.Links) > maxLinks || len(f.Schedule) > maxEvents:
-		return nil, fmt.Errorf("%d nodes, %d switches, %d links, %d events: at most %d, %d, %d and %d", len(f.Nodes), len(f.Switches), len(f.Links), len(f.Schedule),
+		return nil, fmt.Errorf("%d nodes, %d switches, %d links and %d events; allowed are at most %d, %d, %d and %d", len(f.Nodes), len(f.Switches), len(f.Links), len(f.Schedule),
 			maxNodes, maxSwitches, maxLinks, maxEvents)
 	case t.MTU < minMTU || t.MTU > maxMTU:
-		return nil, at(fmt.Errorf("mtu %d: between %d and %d", t.MTU, minMTU, maxMTU), "mtu")
+		return nil, at(fmt.Errorf("mtu %d: it must be between %d and %d", t.MTU, minMTU, maxMTU), "mtu")
 	}
 	kinds := map[string]string{}
 	for _, group := range []struct {
@@ -43,7 +43,7 @@ func (f *file) build() (*Topology, error) {
 	}{{"node", "nodes", f.Nodes}, {"switch", "switches", f.Switches}} {
 		for i, name := range group.names {
 			if !word.MatchString(name) {
-				return nil, at(fmt.Errorf("%s %q: names are letters, digits and _, and begin with a letter", group.kind, name), group.key, i)
+				return nil, at(fmt.Errorf("%s %q: a name has letters, digits and _, and begins with a letter", group.kind, name), group.key, i)
 			}
 			if kinds[name] != "" {
 				return nil, at(fmt.Errorf("two nodes or switches are called %s", name), group.key, i)
@@ -97,7 +97,7 @@ func (t *Topology) addLink(f *fileLink, defaults Edit, kinds map[string]string) 
 	}
 	for _, part := range l.ID {
 		if part == '/' || part <= ' ' || part > '~' {
-			return fmt.Errorf("the id %q: letters, digits, - and _", l.ID)
+			return fmt.Errorf("the id %q: an id has letters, digits, - and _", l.ID)
 		}
 	}
 	var err error
@@ -132,7 +132,7 @@ func (t *Topology) addEvent(f *fileEvent) (err error) {
 		}
 	}
 	if things != 1 {
-		return errors.New("it says one of link, partition and heal: true")
+		return errors.New("give one of link, partition and heal: true")
 	}
 	if f.Link == "" {
 		if f.Up != nil || len(f.Faults) > 0 || f.Direction != "" {
@@ -163,7 +163,7 @@ func (t *Topology) addEvent(f *fileEvent) (err error) {
 // check applies the change to a perfect link.
 func (c *Change) check() error {
 	if c.Direction != Both && c.Direction != AB && c.Direction != BA {
-		return fmt.Errorf("direction %q: both, ab or ba", c.Direction)
+		return fmt.Errorf("direction %q: it can be both, ab or ba", c.Direction)
 	}
 	_, err := c.Edit.Apply(link.Faults{})
 	return err

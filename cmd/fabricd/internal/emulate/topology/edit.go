@@ -35,15 +35,15 @@ func count(at func(f *link.Faults) *int) func(*link.Faults, string) error {
 var settings = []setting{
 	{"loss", "frames lost, 5% or 0.05", probability(func(f *link.Faults) *float64 { return &f.Loss })},
 	{"burst", "losses in bursts, enter/leave[/loss]: 1%/25%/100%; 0 for none", setBurst},
-	{"delay", "on the way, 5ms", func(f *link.Faults, s string) (err error) { f.Delay, err = ParseDelay(s); return err }},
-	{"jitter", "up to this much more delay, 1ms", func(f *link.Faults, s string) (err error) { f.Jitter, err = ParseDelay(s); return err }},
-	{"rate", "of the line, 1gbit; 0 for no limit", func(f *link.Faults, s string) (err error) { f.Rate, err = ParseRate(s); return err }},
+	{"delay", "delay on the way, 5ms", func(f *link.Faults, s string) (err error) { f.Delay, err = ParseDelay(s); return err }},
+	{"jitter", "random additional delay, at most this, 1ms", func(f *link.Faults, s string) (err error) { f.Jitter, err = ParseDelay(s); return err }},
+	{"rate", "rate of the line, 1gbit; 0 for no limit", func(f *link.Faults, s string) (err error) { f.Rate, err = ParseRate(s); return err }},
 	{"queue", "frames that may wait for the line, 100; 0 for 1000", count(func(f *link.Faults) *int { return &f.Queue })},
 	{"queue-bytes", "bytes that may wait for the line, 64k; 0 for no limit", count(func(f *link.Faults) *int { return &f.QueueBytes })},
-	{"ecn", "frames in the queue from which on frames are marked, 20; 0 for never", count(func(f *link.Faults) *int { return &f.ECN })},
-	{"dup", "frames that come twice, 1%", probability(func(f *link.Faults) *float64 { return &f.Dup })},
+	{"ecn", "frames in the queue at which ECN marks begin, 20; 0 for never", count(func(f *link.Faults) *int { return &f.ECN })},
+	{"dup", "frames that arrive twice, 1%", probability(func(f *link.Faults) *float64 { return &f.Dup })},
 	{"reorder", "frames that one to three later ones overtake, 1%", probability(func(f *link.Faults) *float64 { return &f.Reorder })},
-	{"corrupt", "frames of which one bit is turned over, 0.1%", probability(func(f *link.Faults) *float64 { return &f.Corrupt })},
+	{"corrupt", "frames of which one bit is flipped, 0.1%", probability(func(f *link.Faults) *float64 { return &f.Corrupt })},
 }
 
 func setBurst(f *link.Faults, s string) error {
@@ -55,7 +55,7 @@ func setBurst(f *link.Faults, s string) error {
 	b := link.Burst{Loss: 1}
 	to := []*float64{&b.Enter, &b.Leave, &b.Loss}
 	if len(parts) < 2 || len(parts) > len(to) {
-		return fmt.Errorf("%q is no burst: write enter/leave/loss, such as 1%%/25%%/100%%", s)
+		return fmt.Errorf("%q is not a burst: write enter/leave/loss, such as 1%%/25%%/100%%", s)
 	}
 	for i, part := range parts {
 		v, err := ParseProbability(part)

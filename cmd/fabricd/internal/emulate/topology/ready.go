@@ -27,7 +27,7 @@ func Names() []string {
 // Ready returns the description of a built-in topology.
 func Ready(name string) ([]byte, error) {
 	if !slices.Contains(Names(), name) {
-		return nil, fmt.Errorf("there is no ready topology %q, but %s", name, strings.Join(Names(), ", "))
+		return nil, fmt.Errorf("there is no ready topology %q; ready topologies are %s", name, strings.Join(Names(), ", "))
 	}
 	return ready.ReadFile("ready/" + name + ".yaml")
 }

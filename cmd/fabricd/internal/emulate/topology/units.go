@@ -16,7 +16,7 @@ func ParseProbability(s string) (float64, error) {
 		v /= 100
 	}
 	if err != nil || !(v >= 0 && v <= 1) {
-		return 0, fmt.Errorf("%q is no probability: write 5%% or 0.05", s)
+		return 0, fmt.Errorf("%q is not a probability: write 5%% or 0.05", s)
 	}
 	return v, nil
 }
@@ -38,7 +38,7 @@ func ParseRate(s string) (float64, error) {
 	}
 	v, err := strconv.ParseFloat(num, 64)
 	if err != nil || !(v >= 0) || math.IsInf(v, 0) {
-		return 0, fmt.Errorf("%q is no rate: write 10gbit, 250mbit or 64kbit; 0 for no limit", s)
+		return 0, fmt.Errorf("%q is not a rate: write 10gbit, 250mbit or 64kbit; 0 for no limit", s)
 	}
 	return v * size, nil
 }
@@ -47,7 +47,7 @@ func ParseRate(s string) (float64, error) {
 func ParseDelay(s string) (time.Duration, error) {
 	d, err := time.ParseDuration(strings.TrimSpace(s))
 	if err != nil || d < 0 {
-		return 0, fmt.Errorf("%q is no time: write 5ms, 20us or 1.5s", s)
+		return 0, fmt.Errorf("%q is not a time: write 5ms, 20us or 1.5s", s)
 	}
 	return d, nil
 }
@@ -63,7 +63,7 @@ func ParseCount(s string) (int, error) {
 	}
 	n, err := strconv.Atoi(num)
 	if err != nil || n < 0 || n > math.MaxInt/size {
-		return 0, fmt.Errorf("%q is no number of frames or bytes: write 100 or 64k", s)
+		return 0, fmt.Errorf("%q is not a number of frames or bytes: write 100 or 64k", s)
 	}
 	return n * size, nil
 }

@@ -34,7 +34,7 @@ export async function request(method, path, body) {
     answer = await fetch(path, { method, headers, body: body && JSON.stringify(body), signal: AbortSignal.timeout(10000), cache: "no-store" });
     text = await answer.text();
   } catch {
-    throw new ApiError(0, "fabricd does not answer: it is not there, or its port is closed (fabricd page opens it)");
+    throw new ApiError(0, "fabricd does not answer: it does not run, or its port is closed (fabricd page opens it)");
   }
   if (!answer.ok) throw new ApiError(answer.status, messageOf(text, `${method} ${path}: ${answer.status}`));
   return JSON.parse(text, exact);
