@@ -164,12 +164,8 @@ func (s *daemonStore) part(ctx context.Context, key string, i int) (string, erro
 
 func (s *daemonStore) fence(ctx context.Context) error {
 	var got api.Arrived
-	for {
-		wait := fenceWait
-		if end, ok := ctx.Deadline(); ok {
-			left := time.Until(end)
-			wait = max(min(wait, left-min(left/5, 500*time.Millisecond)), 0) // leaves time for the answer, which names the missing ranks
-		}
+	// The first answer comes at once. It names the missing ranks if ctx ends before there is another one.
+	for wait := time.Duration(0); ; wait = s.fencePause(ctx) {
 		in := api.Arrival{Rank: s.m.rank, Size: s.m.size, Generation: &s.round, Wait: wait.Truncate(time.Millisecond).String()}
 		if err := s.do(ctx, http.MethodPost, api.FencePath(s.prefix), in, &got); err != nil {
 			if ctx.Err() != nil && len(got.Missing) > 0 {
@@ -181,10 +177,21 @@ func (s *daemonStore) fence(ctx context.Context) error {
 			s.round++
 			return nil
 		}
-		if end, ok := ctx.Deadline(); ok && time.Until(end) < 500*time.Millisecond || ctx.Err() != nil {
+		if end, ok := ctx.Deadline(); wait > 0 && ok && time.Until(end) < 500*time.Millisecond || ctx.Err() != nil {
 			return &missingError{got.Missing, fmt.Errorf("waited at fence %d, which %d of %d processes reached: %w", s.round, got.Count, s.m.size, context.DeadlineExceeded)}
 		}
 	}
+}
+
+// fencePause is how long fabricd may wait before it answers. It leaves time for the answer, which names the missing
+// ranks, before ctx ends.
+func (s *daemonStore) fencePause(ctx context.Context) time.Duration {
+	end, ok := ctx.Deadline()
+	if !ok {
+		return fenceWait
+	}
+	left := time.Until(end)
+	return max(min(fenceWait, left-min(left/5, 500*time.Millisecond)), time.Millisecond)
 }
 
 func (s *daemonStore) close(context.Context) error {

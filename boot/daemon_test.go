@@ -9,6 +9,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -26,6 +27,7 @@ type fakeDirectory struct {
 	came   map[int]map[int]bool // generation, rank
 	change chan struct{}        // closed at each arrival
 	busy   int                  // number of requests to answer with 503
+	waits  func()               // is called when a request waits at a fence
 	owner  map[string]int       // user ids, by the end of the key
 }
 
@@ -134,10 +136,15 @@ func (d *fakeDirectory) fence(w http.ResponseWriter, r *http.Request) {
 	for len(g) < in.Size {
 		change := d.change
 		d.mu.Unlock()
+		if d.waits != nil && wait > 0 {
+			d.waits()
+		}
 		var over bool
 		select {
 		case <-change:
 		case <-timer.C:
+			over = true
+		case <-r.Context().Done():
 			over = true
 		}
 		d.mu.Lock()
@@ -164,6 +171,23 @@ func TestDaemonBusy(t *testing.T) {
 	})
 	if err := errors.Join(errs...); err != nil || d.busy != 0 {
 		t.Fatal(err, d.busy)
+	}
+}
+
+// TestDaemonCancelled: the error of a fence that is cancelled names the missing ranks, though fabricd has not answered
+// the request that waits for them.
+func TestDaemonCancelled(t *testing.T) {
+	ctx, cancel := context.WithCancel(testContext(t))
+	d := newFakeDirectory(t)
+	d.waits = cancel
+	j, err := Join(ctx, Config{Daemon: d.socket, Name: "j", Size: 3, Rank: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer j.Close()
+	err = j.Fence(ctx)
+	if e, ok := errors.AsType[*Error](err); !ok || !slices.Equal(e.Missing, []int{0, 2}) || !errors.Is(err, context.Canceled) {
+		t.Errorf("%v", err)
 	}
 }
 

@@ -12,6 +12,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"gofabric/test/need"
 )
 
 // inside is the variable that TestWorkspace sets for the tests that it runs.
@@ -48,7 +50,7 @@ func TestWorkspace(t *testing.T) {
 	if testing.Short() {
 		args = append(args, "-short")
 	}
-	if race {
+	if need.Raced {
 		args = append(args, "-race")
 	}
 	if end, ok := t.Deadline(); ok {

@@ -10,13 +10,12 @@ import (
 	"testing"
 
 	"gofabric/test/need"
-	"gofabric/test/program"
 )
 
 // install runs packaging/install with the given programs.
-func install(built string, env ...string) (string, error) {
+func install(bin string, env ...string) (string, error) {
 	cmd := exec.Command("../../packaging/install")
-	cmd.Env = append(os.Environ(), append(env, "BIN="+built)...)
+	cmd.Env = append(os.Environ(), append(env, "BIN="+bin)...)
 	out, err := cmd.CombinedOutput()
 	return string(out), err
 }
@@ -26,13 +25,10 @@ func install(built string, env ...string) (string, error) {
 func TestInstall(t *testing.T) {
 	t.Parallel()
 	need.Programs(t, "coreutils", "sh", "readlink")
-	built, dir := t.TempDir(), t.TempDir()
-	if err := program.Build(built, "gofabric/cmd/ofi", "gofabric/cmd/fabricd"); err != nil {
-		t.Fatal(err)
-	}
+	bin, dir := built(t), t.TempDir()
 	prefix := filepath.Join(dir, "usr")
 	for range 2 {
-		if out, err := install(built, "PREFIX="+prefix); err != nil || out != "" {
+		if out, err := install(bin, "PREFIX="+prefix); err != nil || out != "" {
 			t.Fatalf("%v\n%s", err, out)
 		}
 	}
@@ -51,7 +47,7 @@ func TestInstall(t *testing.T) {
 		}
 	}
 	// The links of a package point to the place where it will be unpacked.
-	if out, err := install(built, "PREFIX=/usr", "DESTDIR="+filepath.Join(dir, "package")); err != nil {
+	if out, err := install(bin, "PREFIX=/usr", "DESTDIR="+filepath.Join(dir, "package")); err != nil {
 		t.Errorf("%v\n%s", err, out)
 	}
 	if to, err := os.Readlink(filepath.Join(dir, "package/usr/lib/gofabric/bin/fi_info")); err != nil ||
@@ -71,8 +67,7 @@ func TestInstall(t *testing.T) {
 			t.Fatal(err)
 		}
 		before, _ := os.Lstat(tool)
-		if out, err := install(built, "PREFIX="+second, "LINKDIR="+theirs); err == nil ||
-			!strings.Contains(out, tool+" is not ours") {
+		if out, err := install(bin, "PREFIX="+second, "LINKDIR="+theirs); err == nil || !strings.Contains(out, tool+" is not ours") {
 			t.Errorf("%v\n%s", err, out)
 		}
 		if after, err := os.Lstat(tool); err != nil || !os.SameFile(before, after) {

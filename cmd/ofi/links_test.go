@@ -7,12 +7,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -33,12 +35,8 @@ type twins struct {
 func newTwins(t *testing.T, name string, env ...string) twins {
 	t.Helper()
 	native := need.Programs(t, "libfabric-bin", name)
-	dir := t.TempDir()
-	if err := program.Build(dir, "gofabric/cmd/ofi"); err != nil {
-		t.Fatal(err)
-	}
-	link := filepath.Join(dir, name)
-	if err := os.Symlink("ofi", link); err != nil {
+	link := filepath.Join(t.TempDir(), name)
+	if err := os.Symlink(filepath.Join(built(t), "ofi"), link); err != nil {
 		t.Fatal(err)
 	}
 	return twins{name, native, link, env}
@@ -94,19 +92,36 @@ func (w twins) same(t *testing.T, clean func(string) string, args ...string) {
 
 func asIs(s string) string { return s }
 
+// atOnce is how many native programs the tests of a tool start at once. A native program sleeps 0.2 s when it starts:
+// libinfinipath, which it loads, measures the processor's clock.
+const atOnce = 16
+
+// each runs a subtest for each line, several at the same time.
+func each[T any](t *testing.T, lines []T, do func(t *testing.T, line T)) {
+	t.Helper()
+	var g sync.WaitGroup
+	free := make(chan struct{}, atOnce)
+	for _, line := range lines {
+		free <- struct{}{}
+		g.Go(func() {
+			t.Run(fmt.Sprint(line), func(t *testing.T) { do(t, line) })
+			<-free
+		})
+	}
+	g.Wait()
+}
+
 func TestLinkedStrerror(t *testing.T) {
 	t.Parallel()
 	w := newTwins(t, "fi_strerror")
-	for _, args := range [][]string{{}, {"11"}, {"-11"}, {"0"}, {"+5"}, {" 5"}, {"\t5"}, {"0x0b"}, {"-0x5"}, {"0X1f"}, {"013"}, {"257"}, {"300"}, {"5000"}, {"2147483647"}, {"-h"},
+	each(t, [][]string{{}, {"11"}, {"-11"}, {"0"}, {"+5"}, {" 5"}, {"\t5"}, {"0x0b"}, {"-0x5"}, {"0X1f"}, {"013"}, {"257"}, {"300"}, {"5000"}, {"2147483647"}, {"-h"},
 		{"--help"}, {"08"}, {"0x"}, {"5 "}, {"5x"}, {""}, {"-"}, {"--5"}, {"0b1"}, {"0o7"}, {"1_0"}, {"0_7"}, {"2147483648"}, {"-2147483649"}, {"99999999999999999999"}, {"FI_EAGAIN"},
-		{"EAGAIN"}, {"1", "2"}, {"--", "5"}} {
-		w.same(t, asIs, args...)
-	}
-	for _, n := range []core.Errno{1, 22, 61, 90, 98, 104, 110, 111, 125, 129, 133, 256, 258, 259, 260, 261, 262, 263, 264, 265, 266, 267, 268, 269} {
+		{"EAGAIN"}, {"1", "2"}, {"--", "5"}}, func(t *testing.T, args []string) { w.same(t, asIs, args...) })
+	each(t, []core.Errno{1, 22, 61, 90, 98, 104, 110, 111, 125, 129, 133, 256, 258, 259, 260, 261, 262, 263, 264, 265, 266, 267, 268, 269}, func(t *testing.T, n core.Errno) {
 		if native := w.run(t, w.native, fmt.Sprint(int(n))); native.out != n.Error()+"\n" {
 			t.Errorf("%d is %q in native, %q here", n, native.out, n)
 		}
-	}
+	})
 }
 
 // newer removes additions of later versions: the text of an error, the versions of providers, options that Debian's
@@ -125,7 +140,7 @@ func newer(s string) string {
 func TestLinkedInfo(t *testing.T) {
 	t.Parallel()
 	w := newTwins(t, "fi_info")
-	for _, line := range []string{
+	each(t, []string{
 		"-h", "--help", "-x", "-V", "-lx", "-p", "--nope", "--nope=1", "--ver", "--p tcp", "--list=3", "--provider",
 		"-c FI_FOO", "-c FI_MSG,FI_RMA", "-c MSG", "--caps=FI_MSG|FI_FOO", "-m FI_FOO", "-m CONTEXT", "-t foo", "-t rdm", "-a foo", "-c FI_FOO -x", "-x -c FI_FOO",
 		"-p nope", "-p nope -e", "-p tcp -t FI_EP_DGRAM", "-p tcp -n 256.1.1.1", "-i nosuchtext", "-g nosuchvariable",
@@ -134,9 +149,7 @@ func TestLinkedInfo(t *testing.T) {
 		"-p tcp -t FI_EP_MSG -a FI_SOCKADDR_IN -n 127.0.0.1", "-p tcp -t FI_EP_MSG -a FI_SOCKADDR_IN6 -n ::1", "-p tcp -t FI_EP_MSG -c FI_MSG|FI_RMA -s 127.0.0.1", "-p udp -t FI_EP_DGRAM -c FI_RMA",
 		"-p tcp -t FI_EP_MSG -c |FI_MSG||FI_SEND| -s 127.0.0.1", "-p tcp -t FI_EP_MSG -m FI_CONTEXT|FI_MSG_PREFIX -s 127.0.0.1", "-p tcp -t FI_EP_MSG -c FI_MSG -c FI_READ -s 127.0.0.1",
 		"-p udp;ofi_rxd -t FI_EP_RDM -s 127.0.0.1",
-	} {
-		w.same(t, newer, strings.Fields(line)...)
-	}
+	}, func(t *testing.T, line string) { w.same(t, newer, strings.Fields(line)...) })
 }
 
 // TestLinkedInfoForm compares the form of output whose contents differ from native's.
@@ -144,7 +157,7 @@ func TestLinkedInfoForm(t *testing.T) {
 	t.Parallel()
 	w := newTwins(t, "fi_info", "FI_UNIVERSE_SIZE=77", "FI_LOG_PROV=tcp udp")
 	const variable = `# FI_\w+: (String|Integer|size_t|Boolean \(0/1, on/off, true/false, yes/no\)|Unknown)\n# .*\n(FI_\w+=.*\n)?\n`
-	for args, form := range map[string]string{
+	forms := map[string]string{
 		"":          `(provider: \S+\n    fabric: \S+\n    domain: \S+\n    version: \d+\.\d+\n    type: FI_EP_\w+\n    protocol: FI_PROTO_\w+\n)+`,
 		"-l":        `(\S+:\n    version: \d+\.\d+\n)+`,
 		"--version": `fi_info: \d+\.\d+\.\d+.*\nlibfabric: \d+\.\d+\.\d+.*\nlibfabric api: \d+\.\d+\n`,
@@ -152,7 +165,9 @@ func TestLinkedInfoForm(t *testing.T) {
 		"--env -l":  `(` + variable + `)+`,
 		"-g fi_tcp": `(` + variable + `)+`,
 		"-v -l":     `(---\nfi_info:\n(    .*\n)+)+`,
-	} {
+	}
+	each(t, slices.Collect(maps.Keys(forms)), func(t *testing.T, args string) {
+		form := forms[args]
 		native, ours := w.both(t, strings.Fields(args)...)
 		native.out = strings.ReplaceAll(native.out, "\x00", "") // native prints a zero byte in place of an absent quotation mark
 		for whose, e := range map[string]ending{"natively": native, "ours": ours} {
@@ -160,7 +175,7 @@ func TestLinkedInfoForm(t *testing.T) {
 				t.Errorf("fi_info %s, %s: %v", args, whose, e)
 			}
 		}
-	}
+	})
 	if ours := w.run(t, w.ours, "--version"); ours.out != "fi_info: "+version.Number+"\nlibfabric: "+version.Library()+"\nlibfabric api: 2.6\n" {
 		t.Errorf("--version: %v", ours)
 	}
@@ -180,7 +195,7 @@ func TestLinkedInfoForm(t *testing.T) {
 func TestLinkedInfoVerbose(t *testing.T) {
 	t.Parallel()
 	w := newTwins(t, "fi_info")
-	for _, line := range []string{"-v -p tcp -t FI_EP_MSG -s 127.0.0.1", "-v -p udp -t FI_EP_DGRAM -s 127.0.0.1", "-i FI_EP_DGRAM -p udp -t FI_EP_DGRAM -s 127.0.0.1"} {
+	each(t, []string{"-v -p tcp -t FI_EP_MSG -s 127.0.0.1", "-v -p udp -t FI_EP_DGRAM -s 127.0.0.1", "-i FI_EP_DGRAM -p udp -t FI_EP_DGRAM -s 127.0.0.1"}, func(t *testing.T, line string) {
 		native, ours := w.both(t, strings.Fields(line)...)
 		a, b := attributeNames(native.out), attributeNames(ours.out)
 		common := func(x, other []string) (l []string) {
@@ -195,7 +210,7 @@ func TestLinkedInfoVerbose(t *testing.T) {
 			!strings.HasPrefix(ours.out, "---\nfi_info:\n    caps: [ FI_MSG, ") {
 			t.Errorf("%s: natively %q\nours %q\n%s", line, a, b, ours.out)
 		}
-	}
+	})
 }
 
 // attributeNames returns the names of the attributes of the first info, with their places.
@@ -215,29 +230,28 @@ func attributeNames(text string) (l []string) {
 func TestLinkedPingpongOptions(t *testing.T) {
 	t.Parallel()
 	w := newTwins(t, "fi_pingpong")
-	for _, line := range []string{"-h", "--help", "-x", "-cx", "-p", "-e foo", "-I 3 -e foo -x"} {
-		w.same(t, newer, strings.Fields(line)...)
-	}
+	each(t, []string{"-h", "--help", "-x", "-cx", "-p", "-e foo", "-I 3 -e foo -x"}, func(t *testing.T, line string) { w.same(t, newer, strings.Fields(line)...) })
 	// Errors have native's exit code, and a text of our own.
 	port := program.FreePort(t)
-	for _, line := range []string{"-p tcp -e msg -P " + port + " 127.0.0.1", "-p tcp -e msg -6 -P " + port + " ::1", "-p tcp no.such.host.invalid"} {
+	each(t, []string{"-p tcp -e msg -P " + port + " 127.0.0.1", "-p tcp -e msg -6 -P " + port + " ::1", "-p tcp no.such.host.invalid"}, func(t *testing.T, line string) {
 		native, ours := w.both(t, strings.Fields(line)...)
 		if native.code != ours.code || ours.out != "" || !strings.HasPrefix(ours.err, "[error] ") {
 			t.Errorf("%s: natively %v\nours: %v", line, native, ours)
 		}
-	}
+	})
 	// Native reports these arguments, and continues with other numbers.
-	for arg, want := range map[string]string{"-I x": "Invalid argument", "-I -3": "Numerical result out of range", "-S 3x": "Invalid argument", "-S 99999999999999999999": "Numerical result out of range",
-		"-B 99999": "Numerical result out of range", "-P 0x10": "Invalid argument"} {
+	bad := map[string]string{"-I x": "Invalid argument", "-I -3": "Numerical result out of range", "-S 3x": "Invalid argument", "-S 99999999999999999999": "Numerical result out of range",
+		"-B 99999": "Numerical result out of range", "-P 0x10": "Invalid argument"}
+	each(t, slices.Collect(maps.Keys(bad)), func(t *testing.T, arg string) {
 		args := strings.Fields(arg)
-		line := fmt.Sprintf("Error parsing \"%s\": %s\n", args[1], want)
+		line := fmt.Sprintf("Error parsing \"%s\": %s\n", args[1], bad[arg])
 		if native := w.run(t, w.native, append(args, "-e", "foo")...); !strings.HasPrefix(native.err, line) {
 			t.Errorf("%s: natively %v", arg, native)
 		}
 		if ours := w.run(t, w.ours, args...); ours != (ending{"", line, 1}) {
 			t.Errorf("%s: %v", arg, ours)
 		}
-	}
+	})
 	// Native waits for a client even if it has no endpoint to offer.
 	for _, args := range [][]string{{"-p", "nope"}, {"-p", "tcp", "-e", "dgram"}, {"-p", "tcp", "-e", "msg", "-d", "nope"}, {"-p", "tcp", "-e", "msg", "-f", "nope"}} {
 		if ours := w.run(t, w.ours, args...); ours.code != int(core.ErrNoData) ||
@@ -255,14 +269,15 @@ func TestLinkedPingpong(t *testing.T) {
 	const all = "64 256 1k 4k 64k 1m"
 	type run struct{ options, count, sizes string }
 	runs := []run{
-		{"-p tcp -e msg -c -v -I 7", "7", all},
+		{"-p tcp -e msg -c -v -I 2", "2", all},
 		{"-p tcp -e MSG -S 1000 -I 1500", "1k", "1000"},
-		{"-p tcp;ofi_rxm -e rdm -m tagged -c", "10", all},
-		{"-p udp -e dgram -I 5", "5", "64 256 1k"},
+		{"-p tcp;ofi_rxm -e rdm -m tagged -c -I 2", "2", all},
+		{"-p udp -e dgram", "10", "64 256 1k"},
 	}
-	if need.Many() { // a native program takes seconds to start
+	if need.Many() {
 		runs = append(runs, []run{
 			{"-p tcp -e msg", "10", all},
+			{"-p tcp;ofi_rxm -e rdm -m tagged -c", "10", all},
 			{"-p tcp -e msg -S all -I 2", "2", ""},
 			{"-p tcp -e msg -6 -S 64", "10", "64"},
 			{"-p tcp -e msg -d lo -S 64", "10", "64"},
@@ -271,7 +286,7 @@ func TestLinkedPingpong(t *testing.T) {
 			{"-p udp -S 100", "10", "100"},
 		}...)
 	}
-	for _, c := range runs {
+	for _, c := range runs { // one after the other: both ends of each poll, and need a core each
 		for _, ends := range [][2]string{{w.native, w.ours}, {w.ours, w.native}} {
 			t.Run(fmt.Sprintf("%s, our server %v", c.options, ends[0] == w.ours), func(t *testing.T) {
 				w.play(t, ends, c.options, c.count, strings.Fields(c.sizes))

@@ -12,6 +12,7 @@ import (
 
 	"gofabric/core"
 	"gofabric/internal/dgramep"
+	"gofabric/test/wait"
 )
 
 var families = map[string]string{"IPv4": "127.0.0.1", "IPv6": "::1"}
@@ -201,7 +202,7 @@ func TestFaults(t *testing.T) {
 		must(t, a.ep.Send([]byte("x"), 0, to, core.OpContext(i)))
 		a.one(a.tx)
 	}
-	for deadline := time.Now().Add(300 * time.Millisecond); time.Now().Before(deadline); {
+	read := func() {
 		var e [1]core.CQEntry
 		if k, _ := b.rx.Read(e[:]); k == 1 {
 			got++
@@ -209,7 +210,11 @@ func TestFaults(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if got < n/4 || got > n*3/4 {
+	wait.Polling(t, "a quarter of them come", func() bool { read(); return got >= n/4 })
+	for deadline := time.Now().Add(300 * time.Millisecond); time.Now().Before(deadline); {
+		read() // the layer may let too many pass
+	}
+	if got > n*3/4 {
 		t.Errorf("%d of %d came", got, n)
 	}
 }
@@ -218,7 +223,9 @@ func TestFaults(t *testing.T) {
 func TestNoAllocationUDP(t *testing.T) {
 	a, b := real(t, "udp", "127.0.0.1").enable(), real(t, "udp", "127.0.0.1").enable()
 	to, back := a.knows(b.name()), b.knows(a.name())
-	in, got, msg := make([]byte, 64), make([]core.CQEntry, 4), []byte("message")
+	// Each end has a buffer of its own. The race detector does not see that a message through a socket orders two
+	// writes.
+	inA, inB, got, msg := make([]byte, 64), make([]byte, 64), make([]core.CQEntry, 4), []byte("message")
 	src := make([]core.FIAddr, 4)
 	wait := func(s *side) {
 		for {
@@ -228,8 +235,8 @@ func TestNoAllocationUDP(t *testing.T) {
 		}
 	}
 	trip := func() {
-		must(t, a.ep.Recv(in, 0, core.AddrUnspec, 1))
-		must(t, b.ep.Recv(in, 0, core.AddrUnspec, 1))
+		must(t, a.ep.Recv(inA, 0, core.AddrUnspec, 1))
+		must(t, b.ep.Recv(inB, 0, core.AddrUnspec, 1))
 		must(t, a.ep.Send(msg, 0, to, 1))
 		wait(b)
 		must(t, b.ep.Send(msg, 0, back, 1))

@@ -38,7 +38,7 @@ func (h *Host) Resolve(node, service string, numeric, passive bool) ([]netip.Add
 		return nil, err
 	}
 	addrs, err := h.addrs(ctx, node, numeric, passive)
-	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+	if err != nil && errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		return nil, tookTooLong(node, timeout)
 	}
 	if err != nil {

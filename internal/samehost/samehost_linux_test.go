@@ -9,7 +9,6 @@ import (
 	"sync/atomic"
 	"syscall"
 	"testing"
-	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -18,6 +17,7 @@ import (
 	"gofabric/internal/progress"
 	"gofabric/internal/shm"
 	"gofabric/internal/trust"
+	"gofabric/test/wait"
 )
 
 const bodyLen = 4
@@ -69,11 +69,7 @@ func dial(t *testing.T, l *Listener) *Conn {
 // gone waits until the other end of c is closed.
 func gone(t *testing.T, what string, c *Conn) {
 	t.Helper()
-	for end := time.Now().Add(5 * time.Second); !c.Dead(); time.Sleep(time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("%s: the connection stays open", what)
-		}
-	}
+	wait.Until(t, what+": the connection is closed", c.Dead)
 }
 
 // TestShare makes two processes' ends share memory, ring the doorbell, and notice the end of the other.
@@ -201,17 +197,11 @@ func TestWatched(t *testing.T) {
 	prog.Unlock()
 	eventually := func(what string, ok func() bool) {
 		t.Helper()
-		for end := time.Now().Add(5 * time.Second); ; time.Sleep(time.Millisecond) {
+		wait.Until(t, what, func() bool {
 			prog.Lock()
-			done := ok()
-			prog.Unlock()
-			if done {
-				return
-			}
-			if time.Now().After(end) {
-				t.Fatal("never: ", what)
-			}
-		}
+			defer prog.Unlock()
+			return ok()
+		})
 	}
 	silent, late := dial(t, l), dial(t, l)
 	eventually("both are accepted", func() bool { return l.Pending() == 2 })

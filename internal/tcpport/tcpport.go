@@ -40,10 +40,11 @@ func Free(host string, n int) (ports []int, err error) {
 	return ports, nil
 }
 
-// Listening reports whether a socket listens at a port of any address. It does not connect, which would disturb a
-// server that accepts one connection. visible is false if the system does not show this (proc(5), /proc/net/tcp).
+// Listening reports whether a socket listens at a port of any address, in the network namespace of the calling thread.
+// It does not connect, which would disturb a server that accepts one connection. visible is false if the system does
+// not show this (proc(5), /proc/net/tcp).
 func Listening(port int) (ready, visible bool) {
-	for _, name := range []string{"/proc/net/tcp", "/proc/net/tcp6"} {
+	for _, name := range []string{"/proc/thread-self/net/tcp", "/proc/thread-self/net/tcp6"} {
 		f, err := os.Open(name)
 		if err != nil {
 			continue

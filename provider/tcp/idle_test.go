@@ -92,7 +92,7 @@ func quiet(t *testing.T, e *progress.Engine) {
 	e.Lock()
 	before := e.Batch().Passes()
 	e.Unlock()
-	time.Sleep(50 * time.Millisecond)
+	time.Sleep(50 * time.Millisecond) // nothing may happen meanwhile; a busy machine cannot make more happen
 	e.Lock()
 	defer e.Unlock()
 	if n := e.Batch().Passes() - before; n > 200 {

@@ -28,7 +28,8 @@ func hears(t *testing.T, q, p *port, in *inbox, size int) {
 	}
 }
 
-// heard waits for a datagram that was sent to p, for the given time at most. No caller makes passes at p.
+// heard waits for a datagram that was sent to p, for the given time at most.
+// Its caller sends again then. No caller makes passes at p.
 func (p *port) heard(in *inbox, size int, most time.Duration) bool {
 	for deadline := time.Now().Add(most); ; time.Sleep(time.Millisecond) {
 		p.d.prog.Lock()

@@ -50,7 +50,7 @@ func benchFirst(b *testing.B, hosts [2]*veth.Host, to core.Datapath, frags strin
 				set[i] = append(set[i], float64(time.Since(began).Microseconds())/1000)
 				for p[i].counts().BypassSent == 0 {
 					p[i].send(p[1-i].local, 0, make([]byte, 8))
-					time.Sleep(100 * time.Microsecond)
+					time.Sleep(100 * time.Microsecond) // the kernel and the other end get the cores
 					if time.Since(began) > patience {
 						b.Errorf("no datagram bypasses the stack within %v", patience)
 						return

@@ -3,14 +3,15 @@
 package udp
 
 import (
+	"fmt"
 	"net/netip"
 	"runtime"
 	"testing"
-	"time"
 
 	"gofabric/core"
 	"gofabric/internal/netx"
 	"gofabric/test/veth"
+	"gofabric/test/wait"
 )
 
 // TestXDP sends both ways between a port with AF_XDP and one with sockets, and between two with AF_XDP.
@@ -126,20 +127,16 @@ func TestXDPManyDomains(t *testing.T) {
 		}
 		for i := first; i < len(ports); i++ {
 			p, in := ports[i], boxes[i]
-			for deadline := time.Now().Add(patience); ; time.Sleep(100 * time.Microsecond) {
+			wait.Until(t, fmt.Sprintf("port %d receives", i), func() bool {
 				p.d.prog.Lock()
 				got := in.got
-				if len(got) > 0 {
-					in.got = nil
-				}
+				in.got = nil
 				p.d.prog.Unlock()
-				if len(got) == 1 && got[0].data == string([]byte{byte(i)}) {
-					break
+				if len(got) > 1 || len(got) == 1 && got[0].data != string([]byte{byte(i)}) {
+					t.Fatalf("port %d: %d datagrams, the first is %q", i, len(got), got[0].data)
 				}
-				if len(got) > 0 || time.Now().After(deadline) {
-					t.Fatalf("port %d: %d datagrams", i, len(got))
-				}
-			}
+				return len(got) == 1
+			})
 		}
 	}
 	hear(0)

@@ -14,6 +14,7 @@ import (
 	"gofabric/internal/netx"
 	"gofabric/internal/xdp"
 	"gofabric/test/veth"
+	"gofabric/test/wait"
 )
 
 // xdpPair is two ports of one domain with AF_XDP datapaths to each other.
@@ -65,7 +66,8 @@ func TestXDPNewcomer(t *testing.T) {
 	a, b := places(t)
 	d, p, _, datapaths := xdpPair(t, a, b)
 	a.Enter()
-	for deadline := time.Now().Add(patience); ; { // the kernel sets up an interface's routes some time after it is up
+	// The kernel sets up an interface's routes some time after it is up.
+	wait.Until(t, "the first datagram, and that of an endpoint that had sent before, go past the stack", func() bool {
 		sent := datapaths[0].sent
 		must(t, p[0].send(p[1].local, 0, []byte{1}))
 		q, _ := testPort(t, d, p[0].local.Addr())
@@ -74,15 +76,8 @@ func TestXDPNewcomer(t *testing.T) {
 		d.prog.Lock()
 		must(t, q.Close())
 		d.prog.Unlock()
-		if first && known {
-			return
-		}
-		if time.Now().After(deadline) {
-			t.Fatalf("the first datagram bypassed the stack: %v; that of an endpoint that had sent before: %v",
-				first, known)
-		}
-		time.Sleep(time.Millisecond)
-	}
+		return first && known
+	})
 }
 
 // TestXDPGather sends several datagrams without a pass in between. The first leaves at once, unless a burst went

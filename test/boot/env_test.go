@@ -88,15 +88,11 @@ func TestKubernetes(t *testing.T) {
 func TestDies(t *testing.T) {
 	t.Parallel()
 	root := program.FreeAddress(t)
-	begun := time.Now()
 	results := start(t, 4, func(i int) []string {
 		return []string{fmt.Sprintf("GOFABRIC_RANK=%d", i), "GOFABRIC_SIZE=4", "GOFABRIC_ROOT=" + root}
 	}, "-die", "2", "-quick")
-	if d := time.Since(begun); d > 20*time.Second {
-		t.Errorf("the job took %v", d)
-	}
 	for i, r := range results {
-		if i != 2 && (r.code != 1 || !strings.Contains(r.out, "rank 2")) {
+		if i != 2 && (r.code != 1 || !strings.Contains(r.out, "rank 2") || strings.Contains(r.out, "time-out")) {
 			t.Errorf("rank %d: exit status %d\n%s", i, r.code, r.out)
 		}
 	}

@@ -140,7 +140,7 @@ func (c *client) send(ctx, sending context.Context, channel uint8, count int, rn
 		case sending.Err() != nil:
 			return
 		default:
-			time.Sleep(20 * time.Millisecond)
+			time.Sleep(20 * time.Millisecond) // the box may be away for a time, and then refuses at once
 		}
 		if c.Order == "kill" || rng.IntN(4) == 0 { // the server reads a few hundred a second
 			time.Sleep(time.Duration(rng.Int64N(int64(40 * time.Millisecond))))

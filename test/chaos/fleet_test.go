@@ -145,7 +145,7 @@ func (f *fleet) turn() {
 		}
 	}
 	f.all = living
-	time.Sleep(20 * time.Millisecond)
+	time.Sleep(20 * time.Millisecond) // the processes have the cores; events are due at moments of real time
 }
 
 // listen processes a line of a process, and reports whether more may follow.

@@ -82,7 +82,7 @@ func (s stock) more(now stock, fds, maps int) string {
 
 // settle waits until no more is in use than before. If that does not happen in time, it returns the excess.
 func (s stock) settle() (more string) {
-	// The limit is less than the test waits for the process.
+	// The limit is less than the test waits for the process. No event tells when the kernel has closed descriptors.
 	for end := time.Now().Add(wait.Limit / 2); ; time.Sleep(20 * time.Millisecond) {
 		if more = s.more(takeStock(), 0, 0); more == "" || time.Now().After(end) {
 			if strings.Contains(more, "goroutines") {

@@ -123,7 +123,7 @@ func nodeMain(text string) {
 	}()
 	for {
 		for poor.Load() > 0 {
-			time.Sleep(10 * time.Millisecond)
+			time.Sleep(10 * time.Millisecond) // exhaust gives the descriptors back after a time of its own
 		}
 		before := takeStock()
 		n := &node{setup: s, rng: rand.New(rand.NewPCG(s.Seed, uint64(s.Me)<<32|uint64(s.Life))),
@@ -301,7 +301,7 @@ func (n *node) run(commands <-chan string) (order string) {
 		n.seen = now
 		n.moods(now)
 		if now.Before(n.deaf) {
-			time.Sleep(5 * time.Millisecond)
+			time.Sleep(5 * time.Millisecond) // an application that makes no calls for a while is what is tested
 			n.seen = time.Now()
 		} else {
 			if none = n.read(none); none && len(n.held) == 0 {

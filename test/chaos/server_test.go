@@ -97,7 +97,7 @@ func (b *server) accept(ctx context.Context, l *gofabric.Listener) {
 			return
 		}
 		if err != nil {
-			time.Sleep(10 * time.Millisecond)
+			time.Sleep(10 * time.Millisecond) // the process has no descriptors left for a time
 			continue
 		}
 		b.calls.Add(1)
@@ -122,7 +122,7 @@ func (b *server) receive(ctx context.Context, ep *gofabric.Endpoint, tagged bool
 	rng := rand.New(rand.NewPCG(b.Seed, mix(from.word())))
 	for first := true; ; first = false {
 		if b.Msg && first && rng.IntN(4) > 0 || rng.IntN(300) == 0 {
-			time.Sleep(time.Duration(rng.Int64N(int64(lateMax))))
+			time.Sleep(time.Duration(rng.Int64N(int64(lateMax)))) // messages wait unexpected
 		}
 		var got gofabric.Received
 		var err error

@@ -49,7 +49,7 @@ func cntrObject(t *testing.T, st Stack) {
 		res := make(chan error, 1)
 		go func() { res <- c.Wait(ctx, 105) }()
 		for range 5 {
-			time.Sleep(time.Millisecond)
+			time.Sleep(time.Millisecond) // usually until it waits; the outcome does not depend on it
 			p.A.ok("Add", c.Add(1))
 		}
 		if err := p.await("Wait", res); err != nil {
@@ -173,7 +173,7 @@ func cntrErrors(t *testing.T, st Stack) {
 		}
 		res <- core.ErrAvail
 	}()
-	time.Sleep(2 * time.Millisecond)
+	time.Sleep(2 * time.Millisecond) // usually until it waits; the outcome does not depend on it
 	p.Retry("inject", func() error { return p.A.EP.Inject(make([]byte, 8), p.A.Peer) })
 	if err := p.await("Wait", res); !errors.Is(err, core.ErrAvail) {
 		t.Errorf("Wait while a receive is truncated: %v; want ErrAvail", err)

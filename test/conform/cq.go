@@ -55,7 +55,7 @@ func cqRead(t *testing.T, st Stack) {
 	p.until("second completion", func() bool { _, err := cq.Read(nil); return err == nil })
 	p.B.ok("Cancel", p.B.Rx().Cancel(3))
 	p.Retry("inject", func() error { return p.A.EP.Inject(still[:4], p.A.Peer) })
-	time.Sleep(5 * time.Millisecond)
+	time.Sleep(5 * time.Millisecond) // the domain's goroutine receives it; a read would change what is tested
 	n, err := cq.Read(entries)
 	if n != 1 || err != nil || entries[0].Ctx != 2 {
 		t.Fatalf("Read before an error entry: %d, %v, ctx %d; want the one success before it", n, err, entries[0].Ctx)

@@ -31,7 +31,7 @@ func cqSRead(t *testing.T, st Stack) {
 	ctx, cancel = context.WithCancel(bg)
 	done := make(chan error, 1)
 	go func() { _, err := cq.SRead(ctx, entries); done <- err }()
-	time.Sleep(5 * time.Millisecond)
+	time.Sleep(5 * time.Millisecond) // usually until it waits; the outcome does not depend on it
 	cancel()
 	if err := p.await("SRead after cancel", done); !errors.Is(err, core.ErrAgain) || !errors.Is(err, context.Canceled) {
 		t.Errorf("SRead after cancel: %v; want ErrAgain wrapped with Canceled", err)
@@ -40,7 +40,7 @@ func cqSRead(t *testing.T, st Stack) {
 	ctx, cancel = context.WithTimeout(bg, Deadline)
 	defer cancel()
 	go func() { _, err := cq.SRead(ctx, entries); done <- err }()
-	time.Sleep(5 * time.Millisecond)
+	time.Sleep(5 * time.Millisecond) // usually until it waits; the outcome does not depend on it
 	p.B.ok("Signal", cq.Signal())
 	if err := p.await("SRead after Signal", done); !errors.Is(err, core.ErrAgain) || ctx.Err() != nil {
 		t.Errorf("SRead after Signal: %v; want ErrAgain", err)
@@ -57,7 +57,7 @@ func cqSRead(t *testing.T, st Stack) {
 			done <- err
 		}()
 		if i%2 == 0 {
-			time.Sleep(time.Millisecond)
+			time.Sleep(time.Millisecond) // usually until it waits; the outcome does not depend on it
 		}
 		p.B.Asleep = true
 		p.Retry("inject", func() error { return p.A.EP.Inject(still[:8], p.A.Peer) })
@@ -142,7 +142,7 @@ func cqFD(t *testing.T, st Stack) {
 		result := make(chan error, 1)
 		go func() { result <- pollRead(p.B.Fabric, cq, fd, entries, core.OpContext(i)) }()
 		if i%2 == 0 {
-			time.Sleep(time.Millisecond)
+			time.Sleep(time.Millisecond) // usually until it waits; the outcome does not depend on it
 		}
 		p.B.Asleep = true
 		p.Retry("inject", func() error { return p.A.EP.Inject(still[:8], p.A.Peer) })

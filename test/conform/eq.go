@@ -66,7 +66,7 @@ func eqWait(t *testing.T, p *Pair) {
 	defer cancel()
 	res := make(chan error, 2)
 	go func() { res <- eq.SRead(ctx, &ev, 0) }()
-	time.Sleep(2 * time.Millisecond)
+	time.Sleep(2 * time.Millisecond) // usually until it waits; the outcome does not depend on it
 	p.A.ok("Write", eq.Write(core.EQEvent{Type: core.EventNotify, Data: 7}, 0))
 	if err := p.await("SRead", res); err != nil || ev.Data != 7 {
 		t.Errorf("SRead: %v, data %d; want 7", err, ev.Data)
@@ -81,7 +81,7 @@ func eqWait(t *testing.T, p *Pair) {
 		}
 		res <- err
 	}()
-	time.Sleep(2 * time.Millisecond)
+	time.Sleep(2 * time.Millisecond) // usually until it waits; the outcome does not depend on it
 	p.A.ok("Write", eq.Write(core.EQEvent{Type: core.EventNotify, Data: 8}, 0))
 	if err := p.await("poll", res); err != nil {
 		t.Errorf("the descriptor of a queue with an event: %v", err)

@@ -129,7 +129,7 @@ func (d *driver) run(steps ...step) error {
 			return fmt.Errorf("%s: posted %d, sent %d, received %d of %d within the time limit", d.s.Name,
 				d.posted, d.sent, d.received, matrixOps)
 		}
-		time.Sleep(10 * time.Microsecond)
+		time.Sleep(10 * time.Microsecond) // the other end has a goroutine of its own
 	}
 }
 

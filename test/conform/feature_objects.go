@@ -218,5 +218,5 @@ func waitObjects(t *testing.T, st Stack) {
 		t.Errorf("SRead: %v", err)
 	}
 	p.B.Asleep = false
-	time.Sleep(time.Millisecond)
+	time.Sleep(time.Millisecond) // until the domain's goroutine has made a pass with no reader
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"gofabric/core"
+	"gofabric/test/need"
 	"gofabric/test/wait"
 )
 
@@ -179,7 +180,7 @@ func (p *Pair) TryPost(post func() error) error {
 // order orders the test's accesses to its memory so far before those of the sides' own goroutines: a call into each
 // takes its lock. The race detector sees no order through a socket.
 func (p *Pair) order() {
-	if !Raced {
+	if !need.Raced {
 		return
 	}
 	for _, s := range p.sides() {

@@ -98,7 +98,7 @@ func waitSet(t *testing.T, st Stack) {
 	defer cancel()
 	res := make(chan error, 1)
 	go func() { res <- w.Wait(ctx) }()
-	time.Sleep(2 * time.Millisecond)
+	time.Sleep(2 * time.Millisecond) // usually until it waits; the outcome does not depend on it
 	if err := c.Add(1); err != nil {
 		t.Errorf("Add: %v", err)
 	}

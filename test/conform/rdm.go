@@ -91,7 +91,7 @@ func rdmSimultaneous(t *testing.T, st Stack) {
 							errs <- err
 							return
 						}
-						time.Sleep(50 * time.Microsecond)
+						time.Sleep(50 * time.Microsecond) // the domain's goroutine makes progress
 					}
 				}
 			}()

@@ -148,7 +148,7 @@ func rmaEvents(t *testing.T, st Stack) {
 			t.Errorf("%s counter: %v at %d, want %d", c.name, err, c.c.Value(), c.want)
 		}
 	}
-	time.Sleep(time.Millisecond)
+	time.Sleep(time.Millisecond) // what counts twice would do so meanwhile
 	if wr.Value() != n || rd.Value() != 2*n || mrc.Value() != n {
 		t.Errorf("counters %d, %d, %d; want %d, %d, %d", wr.Value(), rd.Value(), mrc.Value(), n, 2*n, n)
 	}

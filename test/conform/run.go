@@ -132,7 +132,7 @@ func settledFDs(before int) (after int) {
 	end := time.Now().Add(Deadline)
 	for after = openFDs(); after > before && time.Now().Before(end); after = openFDs() {
 		runtime.GC()
-		time.Sleep(10 * time.Millisecond)
+		time.Sleep(10 * time.Millisecond) // finalizers run in a goroutine of the runtime
 	}
 	return after
 }

@@ -464,7 +464,7 @@ func scalThreads(t *testing.T, st Stack) {
 			if !errors.Is(err, core.ErrAgain) || time.Now().After(end) {
 				return err
 			}
-			time.Sleep(20 * time.Microsecond)
+			time.Sleep(20 * time.Microsecond) // the other threads make progress
 		}
 	}
 	for i := range n {

@@ -48,7 +48,7 @@ func largeBothWays(p *Pair, pause time.Duration) (rounds int, took time.Duration
 	}
 	start := time.Now()
 	for done := 0; done < 4; rounds++ {
-		time.Sleep(pause)
+		time.Sleep(pause) // an application that reads its queues seldom is what is tested
 		p.Progress()
 		done = len(p.A.got) + len(p.B.got)
 		if time.Since(start) > Deadline {
@@ -84,7 +84,7 @@ func slowNewcomer(t *testing.T, st Stack) {
 			if reads > 500 {
 				t.Fatalf("a new peer's message does not arrive\n%s", p.Dump())
 			}
-			time.Sleep(pause)
+			time.Sleep(pause) // as above
 			c.Pump()
 			p.B.Pump()
 		}

@@ -43,7 +43,7 @@ func (h *threads) post(f func() error) {
 			h.fail(err)
 			return
 		}
-		time.Sleep(20 * time.Microsecond)
+		time.Sleep(20 * time.Microsecond) // the other threads make progress
 	}
 }
 
@@ -68,7 +68,7 @@ func (h *threads) reader(cq *core.CompletionQueue, count *atomic.Int64, rx bool)
 	for count.Load() < threadWorkers*threadEach && !h.over() {
 		n, err := cq.Read(e[:])
 		if errors.Is(err, core.ErrAgain) {
-			time.Sleep(20 * time.Microsecond)
+			time.Sleep(20 * time.Microsecond) // the other threads make progress
 			continue
 		}
 		if err != nil {

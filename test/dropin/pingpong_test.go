@@ -57,7 +57,7 @@ func pingpong(t *testing.T, s stack, systems string, server, client side) {
 		if s.kind == "rdm" && server.name == client.name { // tags are used only if both ends run the same library
 			mode = "tagged"
 		}
-		return []string{"-c", "-I", "20", "-p", p, "-e", s.kind, "-m", mode}
+		return []string{"-c", "-I", "5", "-p", p, "-e", s.kind, "-m", mode}
 	}
 	if server.name == "system's" {
 		server.env = append(server.env, "FI_PROVIDER="+systems) // its other providers take long to start
@@ -81,7 +81,7 @@ func pingpong(t *testing.T, s stack, systems string, server, client side) {
 			t.Fatalf("the output has no table:\n%s", table)
 		}
 		for _, line := range lines[1:] {
-			if f := strings.Fields(line); len(f) != 8 || f[1] != "20" || f[2] != "=20" {
+			if f := strings.Fields(line); len(f) != 8 || f[1] != "5" || f[2] != "=5" {
 				t.Errorf("unexpected line %q", line)
 			}
 		}
@@ -107,6 +107,6 @@ func TestMapped(t *testing.T) {
 			}
 			return
 		}
-		time.Sleep(5 * time.Millisecond)
+		time.Sleep(5 * time.Millisecond) // between two looks at another program
 	}
 }

@@ -11,6 +11,7 @@ import (
 
 	"gofabric/internal/fabricd/api"
 	"gofabric/test/need"
+	"gofabric/test/wait"
 )
 
 // registry is the clients' record of acknowledged registrations.
@@ -46,23 +47,16 @@ func (r *registry) register(ctx context.Context, t *testing.T, c *api.Client, cl
 }
 
 // reach waits until n more registrations are acknowledged.
-func (r *registry) reach(ctx context.Context, t *testing.T, n int) {
+func (r *registry) reach(t *testing.T, n int) {
 	t.Helper()
 	r.mu.Lock()
 	want := r.count + n
 	r.mu.Unlock()
-	for {
+	wait.Until(t, fmt.Sprintf("%d registrations", want), func() bool {
 		r.mu.Lock()
-		have := r.count
-		r.mu.Unlock()
-		if have >= want {
-			return
-		}
-		if ctx.Err() != nil {
-			t.Fatalf("%d registrations, want %d", have, want)
-		}
-		time.Sleep(time.Millisecond)
-	}
+		defer r.mu.Unlock()
+		return r.count >= want
+	})
 }
 
 func (r *registry) copy() map[string]uint64 {
@@ -127,7 +121,7 @@ func TestKilledUnderLoad(t *testing.T) {
 	watcher := client(t, dir)
 	clients.Go(func() { follow(run, t, watcher) })
 	for round := range rounds {
-		r.reach(ctx, t, 200+round*37%100)
+		r.reach(t, 200+round*37%100)
 		p.Kill()
 		before := r.copy()
 		p = start(t, dir)
@@ -149,7 +143,7 @@ func TestKilledUnderLoad(t *testing.T) {
 			}
 		}
 	}
-	r.reach(ctx, t, 100)
+	r.reach(t, 100)
 	cancel()
 	clients.Wait()
 	t.Logf("%d registrations acknowledged, %d times killed", r.count, rounds)

@@ -14,6 +14,7 @@ import (
 
 	"gofabric/internal/fabricd/api"
 	"gofabric/test/need"
+	"gofabric/test/wait"
 )
 
 // TestDiskFull checks that a daemon whose disk is full reports so and serves what it has. It accepts changes again
@@ -67,12 +68,13 @@ func TestDiskFull(t *testing.T) {
 	if err := os.Remove(filepath.Join(state, "other")); err != nil {
 		t.Fatal(err)
 	}
-	for err := put(n); err != nil; err = put(n) { // until the daemon tries again
-		if ctx.Err() != nil || status(err) != 503 {
+	wait.Until(t, "the daemon tries the disk again", func() bool {
+		err := put(n)
+		if err != nil && status(err) != 503 {
 			t.Fatal(err)
 		}
-		time.Sleep(10 * time.Millisecond)
-	}
+		return err == nil
+	})
 	if text := run(t, dir, "status"); strings.Contains(text, "trouble") {
 		t.Errorf("status says %s", text)
 	}

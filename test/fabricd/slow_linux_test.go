@@ -170,6 +170,7 @@ func TestDribble(t *testing.T) {
 		all.Go(func() {
 			begin := time.Now()
 			_, err := conn.Write([]byte(text))
+			// The client sends a byte from time to time.
 			for ; err == nil && time.Since(begin) < time.Minute; time.Sleep(200 * time.Millisecond) {
 				_, err = conn.Write([]byte("x"))
 			}

@@ -64,7 +64,7 @@ func TestFloodChild(t *testing.T) {
 				if n, _ := os.ReadDir("/proc/self/fd"); len(n) >= floodLimit/2 {
 					calm = 0
 				}
-				time.Sleep(time.Millisecond)
+				time.Sleep(time.Millisecond) // calm is twenty looks, a millisecond apart, in a row
 			}
 			fresh(t, p)
 			p.Ping(seq)

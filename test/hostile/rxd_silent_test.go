@@ -113,7 +113,7 @@ func TestRXDSilence(t *testing.T) {
 			break
 		}
 		c.serve()
-		time.Sleep(10 * time.Millisecond)
+		time.Sleep(10 * time.Millisecond) // the time-outs of seconds, which are waited for, are native's
 	}
 	for i, k := range silences {
 		if !ended(i) {

@@ -261,7 +261,7 @@ func (c *victim) until(what func() string, cond func() bool) {
 			if time.Now().After(end) {
 				c.t.Fatalf("no service: %s", what())
 			}
-			time.Sleep(20 * time.Microsecond)
+			time.Sleep(20 * time.Microsecond) // attackers in other goroutines get the cores
 		}
 		c.pumpAll()
 	}

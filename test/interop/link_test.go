@@ -27,7 +27,7 @@ func pause(start time.Time) {
 		runtime.Gosched()
 		return
 	}
-	time.Sleep(pollPause)
+	time.Sleep(pollPause) // a native process has no other sign that it has made progress
 }
 
 // The keys of mem: for all of it, for its second half, and for all of it read-only.

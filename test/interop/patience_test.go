@@ -111,7 +111,7 @@ func TestPatience(t *testing.T) {
 		if time.Since(began) > waitLimit {
 			t.Fatal("the wait never ends")
 		}
-		time.Sleep(witnessEvery)
+		time.Sleep(witnessEvery) // the clock that is tested moves so often
 	}
 	if d := time.Since(began); d < 9*witnessEvery {
 		t.Errorf("the wait ended after %v", d)

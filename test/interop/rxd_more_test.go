@@ -373,6 +373,7 @@ func TestRXDSilentRestart(t *testing.T) {
 		name, err := l.ours.name()
 		l.must(err)
 		l.tell(n, "insert %s", name)
+		// Ours asks a peer anew after it has heard nothing of it for a second.
 		time.Sleep(1100 * time.Millisecond)
 		l.post(l.ours, op{call: "tsend", ctx: l.context(), length: 10}) // reveals the restart, and is lost
 		for start := time.Now(); time.Since(start) < 300*time.Millisecond; {

@@ -8,7 +8,7 @@ const rxd = "udp;ofi_rxd"
 
 func TestRXDItself(t *testing.T) {
 	t.Parallel()
-	check(t, ofi, defaultSizes, 10, "-p", rxd, "-e", "rdm")
+	check(t, ofi, defaultSizes, roundTrips(), "-p", rxd, "-e", "rdm")
 }
 
 func TestDebianRXD(t *testing.T) {

@@ -19,7 +19,7 @@ const (
 
 func TestRXMItself(t *testing.T) {
 	t.Parallel()
-	check(t, ofi, defaultSizes, 10, "-p", rxm, "-e", "rdm")
+	check(t, ofi, defaultSizes, roundTrips(), "-p", rxm, "-e", "rdm")
 }
 
 func TestDebianRXM(t *testing.T) {

@@ -139,7 +139,7 @@ func (n *node) do(cmd string, args []string) (string, error) {
 		n.out = make([]byte, max(size, len(n.out)))
 		err := n.ep.Send(n.out[:size], 0, core.FIAddr(fi), ctxSend)
 		for end := time.Now().Add(long); err == core.ErrAgain && time.Now().Before(end); { // as long as many sends fail
-			time.Sleep(time.Millisecond)
+			time.Sleep(time.Millisecond) // the domain's goroutine makes progress
 			err = n.ep.Send(n.out[:size], 0, core.FIAddr(fi), ctxSend)
 		}
 		return "", err

@@ -154,7 +154,7 @@ func TestRXDHeals(t *testing.T) {
 			}
 			rb.want("GOOD 32", long)
 			c.cut(a, b)
-			time.Sleep(3 * time.Second)
+			time.Sleep(3 * time.Second) // how long the cable is out is what is tested
 			began := time.Now()
 			c.mend(a, b)
 			for _, r := range []*remote{ra, rb} {

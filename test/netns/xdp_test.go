@@ -15,8 +15,10 @@ import (
 	"testing"
 	"time"
 
+	"gofabric/internal/tcpport"
 	"gofabric/test/need"
 	"gofabric/test/program"
+	"gofabric/test/wait"
 )
 
 const (
@@ -214,7 +216,7 @@ func ownTools(t *testing.T) string {
 // set.
 func pingpong(t *testing.T, a, b *host, native, ofi, provider, kind string, serves, v6 bool, env ...string) {
 	t.Helper()
-	args := []string{"-c", "-I", "200", "-p", provider, "-e", kind, "-S", "1024"}
+	args := []string{"-c", "-I", "50", "-p", provider, "-e", kind, "-S", "1024"}
 	own := func(h *host) string { return h.v4 }
 	if v6 {
 		args = append(args, "-6")
@@ -243,7 +245,7 @@ func pingpong(t *testing.T, a, b *host, native, ofi, provider, kind string, serv
 	waitListening(t, b, 47592)
 	client, cout := run(a, !serves, own(b))
 	for _, err := range []error{client.Wait(), server.Wait()} {
-		if err != nil || strings.Count(cout.String(), "200") == 0 {
+		if err != nil || !strings.Contains(cout.String(), " 50 ") {
 			t.Fatalf("%v\nclient: %s\nserver: %s", err, cout, sout)
 		}
 	}
@@ -252,15 +254,8 @@ func pingpong(t *testing.T, a, b *host, native, ofi, provider, kind string, serv
 // waitListening waits until a process listens at a TCP port of a host.
 func waitListening(t *testing.T, h *host, port int) {
 	t.Helper()
-	for range 500 {
-		out, err := exec.Command("ip", "netns", "exec", h.Name, "ss", "-Hltn",
-			fmt.Sprintf("sport = :%d", port)).Output()
-		if err != nil {
-			t.Fatal(err)
-		}
-		if len(bytes.TrimSpace(out)) > 0 {
-			return
-		}
-	}
-	t.Fatalf("no process listens at port %d of %s", port, h.Name)
+	wait.Until(t, fmt.Sprintf("a process listens at port %d of %s", port, h.Name), func() (ready bool) {
+		h.Inside(func() error { ready, _ = tcpport.Listening(port); return nil })
+		return ready
+	})
 }

@@ -112,7 +112,7 @@ func stream(to netip.AddrPort, num uint64, size int) error {
 
 // TestRXDFair measures how four senders share one receiver.
 func TestRXDFair(t *testing.T) {
-	if !need.Many() || raced {
+	if !need.Many() || need.Raced {
 		t.Skip("it takes long and needs the machine for itself: set GOFABRIC_MANY")
 	}
 	for _, size := range []int{64 << 10, 1 << 20} {

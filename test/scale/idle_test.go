@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"gofabric/core"
+	"gofabric/test/need"
 )
 
 // settle is how long it usually takes until nothing is pending.
@@ -89,7 +90,7 @@ func idlePeers(t *testing.T, of idlers) {
 		n, opened.Round(time.Millisecond),
 		first.Round(time.Millisecond), time.Since(began).Round(time.Millisecond), each)
 	t.Logf("after two messages each way at once: %v", measure(t))
-	if each > limit && !raced {
+	if each > limit && !need.Raced {
 		t.Errorf("%d bytes for each idle peer, want at most %d", each, limit)
 	}
 	if d := idle.goroutines - empty.goroutines; d > 0 {
@@ -110,7 +111,7 @@ func idlePeers(t *testing.T, of idlers) {
 	}
 }
 
-// rest reads the queue at times for a while. No completion arrives.
+// rest reads the queue at times for a while, as an idle application does. No completion arrives.
 func (p *place) rest(d time.Duration) {
 	p.t.Helper()
 	for end := time.Now().Add(d); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {

@@ -199,9 +199,7 @@ func startRegion(t *testing.T, stack, variable, addr string, children, n int) (r
 		g = append(g, r)
 	}
 	for _, r := range g {
-		for !r.done() {
-			time.Sleep(time.Millisecond)
-		}
+		r.await()
 	}
 	return g, addrs
 }
@@ -214,8 +212,8 @@ func (g region) order(cmd string) {
 
 func (g region) do(cmd string) {
 	g.order(cmd)
-	for !g.done() {
-		time.Sleep(time.Millisecond)
+	for _, r := range g {
+		r.await()
 	}
 }
 
@@ -225,9 +223,7 @@ func (g region) done() bool {
 		return false
 	}
 	for _, r := range g[1:] {
-		for !r.done() {
-			time.Sleep(time.Millisecond)
-		}
+		r.await()
 	}
 	return true
 }

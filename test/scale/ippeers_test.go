@@ -167,10 +167,19 @@ func (r *remote) order(cmd string) { r.Tell(cmd) }
 func (r *remote) do(cmd string) {
 	r.t.Helper()
 	r.order(cmd)
-	for !r.done() {
-		time.Sleep(time.Millisecond)
+	r.await()
+}
+
+// await waits until the order was carried out.
+func (r *remote) await() {
+	r.t.Helper()
+	if line, err := r.Next(ordersLast); line != "OK" {
+		r.t.Fatalf("crowd: %q, %v", line, err)
 	}
 }
+
+// ordersLast is a limit for one order. A busy machine needs minutes to open ten thousand endpoints.
+const ordersLast = 10 * time.Minute
 
 // children are several processes that get the same commands.
 type children interface {

@@ -225,7 +225,7 @@ func (p *place) exchange(r children, first, n int) {
 func TestPeers(t *testing.T) {
 	for side, n := range map[string]int{"endpoint closes": wantPeers, "peers close": wantPeers / 5} {
 		t.Run(side, func(t *testing.T) {
-			if raced {
+			if need.Raced {
 				n /= 10
 			}
 			n = descriptors(t, n)
@@ -252,14 +252,14 @@ func TestPeers(t *testing.T) {
 			if g := full.goroutines - empty.goroutines; g > 10 { // the child's pipes have some
 				t.Errorf("%d goroutines more with peers than without", g)
 			}
-			if got := (full.heap - empty.heap) / int64(n); got > perPeer && !raced {
+			if got := (full.heap - empty.heap) / int64(n); got > perPeer && !need.Raced {
 				t.Errorf("%d bytes per peer, want at most %d", got, perPeer)
 			}
 			for _, u := range []usage{full, busy} {
-				if d := u.rss - empty.rss; d > memBudget && !raced {
+				if d := u.rss - empty.rss; d > memBudget && !need.Raced {
 					t.Errorf("RSS grew by %.1f MiB, want at most %.1f", mib(d), mib(memBudget))
 				}
-				if d := u.heap - empty.heap; d > memBudget && !raced {
+				if d := u.heap - empty.heap; d > memBudget && !need.Raced {
 					t.Errorf("heap grew by %.1f MiB, want at most %.1f", mib(d), mib(memBudget))
 				}
 			}

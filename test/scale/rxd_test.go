@@ -16,7 +16,7 @@ const perAddress = 64 // limit for an address that was never sent to, bytes
 // size returns n for the long versions, with ten thousand peers and a million addresses. It returns a tenth of it with
 // -short and with the race detector.
 func size(n int) int {
-	if !need.Many() || raced {
+	if !need.Many() || need.Raced {
 		return n / 10
 	}
 	return n

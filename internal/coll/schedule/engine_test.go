@@ -12,6 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"gofabric/internal/atomics"
+	"gofabric/test/need"
 	"gofabric/test/sim/network"
 )
 
@@ -241,7 +242,7 @@ func TestAll(t *testing.T) {
 							kind == Gather; !rooted && root > 0 || kind == Barrier && elems > 0 {
 							continue
 						}
-						if raced && elems > 1025 {
+						if need.Raced && elems > 1025 {
 							continue
 						}
 						if elems > 1000 && root > 2 && root != n-1 || elems > 10000 && !large(kind, n, root) {

@@ -8,6 +8,7 @@ import (
 
 	"gofabric/core"
 	"gofabric/test/conform"
+	"gofabric/test/need"
 )
 
 func TestMain(m *testing.M) { conform.Main(m) }
@@ -34,7 +35,7 @@ func TestRXDMemory(t *testing.T) {
 // initiator gives the access up after a time-out.
 func TestRXDNative(t *testing.T) {
 	timeout := "400"
-	if conform.Raced {
+	if need.Raced {
 		timeout = "1000" // processors are busy for longer here
 	}
 	st := conform.RXD(t, "udp-rxd-native", "udp;ofi_rxd", "FI_OFI_RXD_EXTENSIONS", "0",
@@ -70,8 +71,8 @@ func TestManualAway(t *testing.T) {
 					t.Fatal(n, err)
 				}
 			}
-			p.B.RxCQ.Read(nil) // its answer leaves
-			time.Sleep(2 * timeout)
+			p.B.RxCQ.Read(nil)      // its answer leaves
+			time.Sleep(2 * timeout) // that no call is made for so long is what is tested
 			p.Want(p.A, 2)
 		})
 	}

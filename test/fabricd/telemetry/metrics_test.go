@@ -156,7 +156,7 @@ func (w *watch) missing(only func(series string) bool) (list []string) {
 // until waits until no series of a phase is missing.
 func (w *watch) until(phase string, only func(series string) bool) {
 	w.s.t.Helper()
-	for end := time.Now().Add(patience); ; time.Sleep(100 * time.Millisecond) {
+	for end := time.Now().Add(patience); ; time.Sleep(100 * time.Millisecond) { // each look costs the daemon time
 		w.look()
 		list := w.missing(only)
 		if len(list) == 0 {

@@ -138,7 +138,7 @@ func dashboard(t *testing.T) (queries []string) {
 // check waits until every query has a result.
 func (p *prometheus) check(queries ...string) {
 	p.t.Helper()
-	for end := time.Now().Add(patience); len(queries) > 0; time.Sleep(100 * time.Millisecond) {
+	for end := time.Now().Add(patience); len(queries) > 0; time.Sleep(100 * time.Millisecond) { // Prometheus scrapes
 		wrong := ""
 		var left []string
 		for _, q := range queries {

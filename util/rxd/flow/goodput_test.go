@@ -64,6 +64,9 @@ func flows(t testing.TB, seed uint64, n int, cfg Config, ab *network.Link, d, st
 // TestGoodput compares the goodput over paths of many kinds with stored values. A change of behaviour shows as a
 // difference in a table.
 func TestGoodput(t *testing.T) {
+	if need.Raced {
+		t.Skip("simulates for long, in one goroutine: the race detector has nothing to see")
+	}
 	var b bytes.Buffer
 	losses := []float64{0, 0.001, 0.01, 0.05, 0.1}
 	fmt.Fprintf(&b, "share of the bottleneck, percent; one flow, MTU 1500 and 9000\n%-28s", "loss")
@@ -124,8 +127,8 @@ func golden(t *testing.T, name string, got []byte) {
 // With GOFABRIC_MANY it uses eight seeds: the least share varies from 0.3 to 0.9 of the greatest where few flows
 // have a long round trip.
 func TestShares(t *testing.T) {
-	if testing.Short() {
-		t.Skip("the simulation takes half a minute")
+	if testing.Short() || need.Raced {
+		t.Skip("the simulation takes half a minute, in one goroutine")
 	}
 	seeds := uint64(1)
 	if need.Many() {

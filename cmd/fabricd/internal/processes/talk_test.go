@@ -18,6 +18,7 @@ import (
 	"gofabric/internal/telemetry"
 	"gofabric/internal/telemetry/export"
 	"gofabric/internal/telemetry/report"
+	"gofabric/test/wait"
 )
 
 func newCollector(p *telemetry.Process) prometheus.Collector {
@@ -89,13 +90,7 @@ func TestCutOff(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	for end := time.Now().Add(60 * time.Second); ; time.Sleep(time.Millisecond) {
-		if n, _ := p.t.len(); n == 0 {
-			break
-		} else if time.Now().After(end) {
-			t.Fatalf("%d processes are left", n)
-		}
-	}
+	wait.Until(t, "all processes are gone", func() bool { n, _ := p.t.len(); return n == 0 })
 }
 
 // TestSilent: a process that does not answer is shown as silent until it answers again. A second registration of a
@@ -110,22 +105,15 @@ func TestSilent(t *testing.T) {
 	if _, err := first.Read(make([]byte, 1)); err != io.EOF {
 		t.Errorf("the first registration: %v", err)
 	}
-	wait := func(silent bool) {
-		t.Helper()
-		for end := time.Now().Add(60 * time.Second); ; time.Sleep(5 * time.Millisecond) {
-			list := p.t.stuck(daemon.Caller{}, 0).Stuck
-			if (len(list) == 1 && list[0].What == "process" && list[0].PID == os.Getpid()) == silent {
-				return
-			} else if time.Now().After(end) {
-				t.Fatalf("stuck: %+v", list)
-			}
-		}
+	isSilent := func() bool {
+		list := p.t.stuck(daemon.Caller{}, 0).Stuck
+		return len(list) == 1 && list[0].What == "process" && list[0].PID == os.Getpid()
 	}
-	wait(true)
+	wait.Until(t, "the process is shown as silent", isSilent)
 	if err := report.WriteFrame(c, report.Reply{Seq: q.Seq, Process: &telemetry.Process{Version: telemetry.Version}}, report.MaxFrame); err != nil {
 		t.Fatal(err)
 	}
-	wait(false)
+	wait.Until(t, "the process is not shown any more", func() bool { return !isSilent() })
 }
 
 // TestWhoSees: other users see totals only.
@@ -137,11 +125,7 @@ func TestWhoSees(t *testing.T) {
 	said := &telemetry.Process{Version: telemetry.Version, Totals: []telemetry.Total{{Provider: "tcp", Counters: telemetry.Counts{"lost": 3}}},
 		Endpoints: []telemetry.Endpoint{{ID: "1"}}, Stalls: []telemetry.Stall{{What: "send", Since: time.Now()}}, UID: 77, PID: 1, Name: "forged", Command: "forged"}
 	report.WriteFrame(c, report.Reply{Seq: q.Seq, Process: said}, report.MaxFrame)
-	for end := time.Now().Add(60 * time.Second); len(p.t.stuck(daemon.Caller{}, 0).Stuck) == 0; time.Sleep(time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatal("the daemon does not use the answer")
-		}
-	}
+	wait.Until(t, "the daemon uses the answer", func() bool { return len(p.t.stuck(daemon.Caller{}, 0).Stuck) > 0 })
 	me := os.Getuid()
 	for _, see := range []struct {
 		c   daemon.Caller

@@ -84,7 +84,7 @@ func TestDamage(t *testing.T) {
 	data, all, history := written(t)
 	r := rand.New(rand.NewPCG(3, 4))
 	pages := len(data) / pageSize
-	flips := 500
+	flips := 150
 	if need.Many() {
 		flips = 20_000
 	}

@@ -270,7 +270,7 @@ func blast(c *net.UDPConn, to netip.AddrPort, first, n, size, many int) {
 		binary.BigEndian.PutUint32(b, uint32(first+i))
 		_, _ = c.WriteToUDPAddrPort(b, to) // a datagram that could not be sent does not arrive
 		if i%many == many-1 {
-			time.Sleep(time.Millisecond)
+			time.Sleep(time.Millisecond) // the rate at which it sends
 		}
 	}
 }

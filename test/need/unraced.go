@@ -1,6 +1,6 @@
-//go:build race
+//go:build !race
 
-package conform
+package need
 
 // Raced reports whether the race detector is on.
-const Raced = true
+const Raced = false
