@@ -1,6 +1,7 @@
 package gofabric
 
 import (
+	"cmp"
 	"time"
 
 	"gofabric/core"
@@ -96,9 +97,7 @@ func configure(cfg Config) *config {
 	if cfg.Linger == 0 {
 		c.linger = -1
 	}
-	if c.system == nil {
-		c.system = defaultSystem
-	}
+	c.system = cmp.Or(c.system, defaultSystem)
 	if c.Hints != nil {
 		c.Hints = c.Hints.Dup()
 		fillAttrs(c.Hints)
@@ -166,19 +165,9 @@ func (c *config) query(node, service string, source bool) core.Query {
 // fillAttrs adds the attributes that the hints lack.
 func fillAttrs(h *core.Info) {
 	e := core.NewHints()
-	if h.Tx == nil {
-		h.Tx = e.Tx
-	}
-	if h.Rx == nil {
-		h.Rx = e.Rx
-	}
-	if h.EP == nil {
-		h.EP = e.EP
-	}
-	if h.Domain == nil {
-		h.Domain = e.Domain
-	}
-	if h.Fabric == nil {
-		h.Fabric = e.Fabric
-	}
+	h.Tx = cmp.Or(h.Tx, e.Tx)
+	h.Rx = cmp.Or(h.Rx, e.Rx)
+	h.EP = cmp.Or(h.EP, e.EP)
+	h.Domain = cmp.Or(h.Domain, e.Domain)
+	h.Fabric = cmp.Or(h.Fabric, e.Fabric)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"iter"
+	"slices"
 	"sync"
 
 	"gofabric/core"
@@ -114,12 +115,8 @@ func (l *Listener) Accept(ctx context.Context) (*Endpoint, error) {
 
 // ownFault reports whether Accept has failed for a reason on this side.
 func ownFault(err error) bool {
-	for _, e := range []core.Errno{core.ErrMFile, core.ErrNoMem, core.ErrNoBufs, core.ErrInval, core.ErrNoSys, core.ErrOpNotSupp, core.ErrBadF} {
-		if errors.Is(err, e) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc([]core.Errno{core.ErrMFile, core.ErrNoMem, core.ErrNoBufs, core.ErrInval, core.ErrNoSys, core.ErrOpNotSupp, core.ErrBadF},
+		func(e core.Errno) bool { return errors.Is(err, e) })
 }
 
 // Next waits for a connection request. The caller must answer it with Accept or Reject.

@@ -1,6 +1,7 @@
 package av
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -53,9 +54,7 @@ func newShared(root string, attr core.AVAttr, scope string, format core.AddrForm
 		return nil, err
 	}
 	h := head{key: sharedKey(scope, name), format: format, mapAddr: attr.MapAddr}
-	if h.mapAddr == 0 {
-		h.mapAddr = defaultMap
-	}
+	h.mapAddr = cmp.Or(h.mapAddr, defaultMap)
 	s := &shared{readOnly: attr.Flags&core.AVRead != 0, news: map[uint32]bool{}}
 	if err := s.open(root, &h); err != nil {
 		hint := ""

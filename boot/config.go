@@ -1,6 +1,7 @@
 package boot
 
 import (
+	"cmp"
 	"net"
 	"os"
 	"time"
@@ -49,9 +50,7 @@ const defaultTimeout = 2 * time.Minute
 
 // fill fills in defaults.
 func (c *Config) fill() {
-	if c.Timeout == 0 {
-		c.Timeout = defaultTimeout
-	}
+	c.Timeout = cmp.Or(c.Timeout, defaultTimeout)
 	if c.Size == 0 {
 		c.Rank = -1
 	}

@@ -1,6 +1,7 @@
 package boot
 
 import (
+	"cmp"
 	"context"
 	"encoding/base64"
 	"errors"
@@ -40,10 +41,7 @@ type fileStore struct {
 }
 
 func joinFile(_ context.Context, c *Config, m *member) (store, error) {
-	name := m.name
-	if name == "" {
-		name = "job"
-	}
+	name := cmp.Or(m.name, "job")
 	s := &fileStore{dir: filepath.Join(c.Dir, "gofabric-"+fileName(name)), m: *m}
 	if err := os.MkdirAll(s.dir, 0o700); err != nil {
 		return nil, err

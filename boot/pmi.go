@@ -1,6 +1,7 @@
 package boot
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -14,9 +15,7 @@ import (
 // joinPMI connects to the launcher, in the version that was asked for, or in one that the launcher supports.
 func joinPMI(ctx context.Context, c *Config, m *member) (store, error) {
 	wants := m.source
-	if m.source == "" {
-		m.source = PMI1
-	}
+	m.source = cmp.Or(m.source, PMI1)
 	l, err := dialLauncher(ctx, c)
 	if err != nil {
 		return nil, err

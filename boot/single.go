@@ -1,6 +1,9 @@
 package boot
 
-import "context"
+import (
+	"context"
+	"maps"
+)
 
 // local is the store of a job of one process.
 type local struct{ values, fresh map[string][]byte }
@@ -26,9 +29,7 @@ func (l *local) forget(_ context.Context, keys []string) {
 }
 
 func (l *local) fence(context.Context) error {
-	for k, v := range l.fresh {
-		l.values[k] = v
-	}
+	maps.Copy(l.values, l.fresh)
 	clear(l.fresh)
 	return nil
 }

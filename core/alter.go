@@ -1,6 +1,7 @@
 package core
 
 import (
+	"cmp"
 	"math"
 	"strconv"
 )
@@ -47,12 +48,8 @@ func alterDomain(v Version, a, hints *DomainAttr, caps Caps) {
 	} else {
 		a.Caps = alterCaps(caps, hints.Caps, a.Caps)
 	}
-	if a.MaxCntrValue == 0 {
-		a.MaxCntrValue = math.MaxUint64
-	}
-	if a.MaxErrCntrValue == 0 {
-		a.MaxErrCntrValue = math.MaxUint64
-	}
+	a.MaxCntrValue = cmp.Or(a.MaxCntrValue, math.MaxUint64)
+	a.MaxErrCntrValue = cmp.Or(a.MaxErrCntrValue, math.MaxUint64)
 	if hints == nil {
 		return
 	}

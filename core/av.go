@@ -116,8 +116,5 @@ func (v *AddressVector) StrAddr(a Addr) string { return a.String() }
 // OpenSet opens a set of the vector's addresses (fi_av_set(3)).
 func (v *AddressVector) OpenSet(attr AVSetAttr) (*AVSet, error) {
 	d, err := v.d.OpenSet(attr)
-	if err != nil {
-		return nil, err
-	}
-	return &AVSet{d}, nil
+	return made(&AVSet{d}, err)
 }

@@ -1,6 +1,7 @@
 package core
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 )
@@ -88,16 +89,6 @@ func unmetMode(field string, accepted, required Mode) string {
 	return ""
 }
 
-// first returns the first reason that is not "".
-func first(reasons ...string) string {
-	for _, r := range reasons {
-		if r != "" {
-			return r
-		}
-	}
-	return ""
-}
-
 // checkInfo compares hints with one Info of a provider of version provVersion. nil hints accept any Info.
 func checkInfo(v, provVersion Version, prov, user *Info) (stage int, reason string) {
 	if user == nil {
@@ -159,7 +150,7 @@ func checkRx(prov, user *RxAttr, mode Mode) string {
 	if user.Mode != 0 {
 		mode = user.Mode
 	}
-	reason := first(
+	reason := cmp.Or(
 		beyondCaps("rx_attr.caps", user.Caps&^ignoredRxCaps, prov.Caps),
 		unmetMode("rx_attr.mode", mode, prov.Mode),
 		beyondOpFlags("rx_attr.op_flags", user.OpFlags, prov.OpFlags),
@@ -167,7 +158,7 @@ func checkRx(prov, user *RxAttr, mode Mode) string {
 	if reason == "" && user.CompOrder != 0 {
 		reason = "rx_attr.comp_order: must be 0 since libfabric 2.0"
 	}
-	return first(reason,
+	return cmp.Or(reason,
 		tooLarge("rx_attr.total_buffered_recv", user.TotalBufferedRecv, 0),
 		tooLarge("rx_attr.size", user.Size, prov.Size),
 		tooLarge("rx_attr.iov_limit", user.IOVLimit, prov.IOVLimit))
@@ -177,7 +168,7 @@ func checkTx(prov, user *TxAttr, mode Mode) string {
 	if user.Mode != 0 {
 		mode = user.Mode
 	}
-	reason := first(
+	reason := cmp.Or(
 		beyondCaps("tx_attr.caps", user.Caps&^ignoredTxCaps, prov.Caps),
 		unmetMode("tx_attr.mode", mode, prov.Mode),
 		beyondOpFlags("tx_attr.op_flags", user.OpFlags, prov.OpFlags),
@@ -185,7 +176,7 @@ func checkTx(prov, user *TxAttr, mode Mode) string {
 	if reason == "" && user.CompOrder != 0 {
 		reason = "tx_attr.comp_order: must be 0 since libfabric 2.0"
 	}
-	return first(reason,
+	return cmp.Or(reason,
 		tooLarge("tx_attr.inject_size", user.InjectSize, prov.InjectSize),
 		tooLarge("tx_attr.size", user.Size, prov.Size),
 		tooLarge("tx_attr.iov_limit", user.IOVLimit, prov.IOVLimit),

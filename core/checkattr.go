@@ -1,14 +1,17 @@
 package core
 
+import (
+	"cmp"
+	"slices"
+)
+
 // This file checks domain and endpoint attributes; see check.go.
 
 // rank returns the position of v in order, which lists values by how much they demand of a provider. A caller's
 // rank must not be below the provider's. A value that is not in the list fits none.
 func rank[T comparable](v T, order []T) int {
-	for i, o := range order {
-		if o == v {
-			return i + 1
-		}
+	if i := slices.Index(order, v); i >= 0 {
+		return i + 1
 	}
 	return -1
 }
@@ -48,11 +51,11 @@ func checkDomain(v Version, prov *DomainAttr, user *Info) string {
 	case prov.AVType != AVUnspec && d.AVType != AVUnspec && prov.AVType != d.AVType:
 		return differ("av_type", d.AVType.String(), prov.AVType.String())
 	}
-	reason := first(tooLarge("cq_data_size", d.CQDataSize, prov.CQDataSize), checkMRMode(v, prov.MRMode, user))
+	reason := cmp.Or(tooLarge("cq_data_size", d.CQDataSize, prov.CQDataSize), checkMRMode(v, prov.MRMode, user))
 	if reason != "" || v.Before(1, 5) {
 		return reason
 	}
-	reason = first(
+	reason = cmp.Or(
 		tooLarge("cntr_cnt", d.CntrCnt, prov.CntrCnt),
 		tooLarge("mr_iov_limit", d.MRIOVLimit, prov.MRIOVLimit),
 		beyondCaps("domain_attr.caps", d.Caps, prov.Caps),
@@ -67,7 +70,7 @@ func checkDomain(v Version, prov *DomainAttr, user *Info) string {
 		return reason
 	}
 	// A provider that says 0 has no limit.
-	return first(
+	return cmp.Or(
 		tooLarge64("max_cntr_value", d.MaxCntrValue, prov.MaxCntrValue),
 		tooLarge64("max_err_cntr_value", d.MaxErrCntrValue, prov.MaxErrCntrValue))
 }
@@ -110,7 +113,7 @@ func checkEPType(prov, user *EPAttr) string {
 		return differ("ep_attr.type", user.Type.String(), prov.Type.String())
 	}
 	// Shared contexts count as another kind of endpoint. A caller that did not ask for them gets this reason last.
-	return first(unaskedShared("tx_ctx_cnt", user.TxCtxCnt, prov.TxCtxCnt), unaskedShared("rx_ctx_cnt", user.RxCtxCnt, prov.RxCtxCnt))
+	return cmp.Or(unaskedShared("tx_ctx_cnt", user.TxCtxCnt, prov.TxCtxCnt), unaskedShared("rx_ctx_cnt", user.RxCtxCnt, prov.RxCtxCnt))
 }
 
 func unaskedShared(field string, user, prov int) string {
@@ -129,17 +132,17 @@ func checkEP(provInfo, user *Info) string {
 		return differ("protocol_version", uitoa(uint64(ep.ProtocolVersion)), uitoa(uint64(prov.ProtocolVersion)))
 	}
 	d := provInfo.Domain
-	reason := first(
+	reason := cmp.Or(
 		tooLarge("max_msg_size", ep.MaxMsgSize, prov.MaxMsgSize),
 		checkCtxCnt("tx_ctx_cnt", ep.TxCtxCnt, d.MaxEPTxCtx, d.MaxEPStxCtx),
 		checkCtxCnt("rx_ctx_cnt", ep.RxCtxCnt, d.MaxEPRxCtx, d.MaxEPSrxCtx))
 	if reason == "" && user.Caps&(CapRMA|CapAtomic) != 0 {
-		reason = first(
+		reason = cmp.Or(
 			tooLarge("max_order_raw_size", ep.MaxOrderRAWSize, prov.MaxOrderRAWSize),
 			tooLarge("max_order_war_size", ep.MaxOrderWARSize, prov.MaxOrderWARSize),
 			tooLarge("max_order_waw_size", ep.MaxOrderWAWSize, prov.MaxOrderWAWSize))
 	}
-	if reason = first(reason, checkEPKey(ep, prov, user.Domain)); reason != "" {
+	if reason = cmp.Or(reason, checkEPKey(ep, prov, user.Domain)); reason != "" {
 		return reason
 	}
 	if user.Caps&CapTagged != 0 && ep.MemTagFormat != 0 && msb(ep.MemTagFormat) > msb(prov.MemTagFormat) {

@@ -55,56 +55,39 @@ func (d *Domain) OpenScalable(info *Info) (*ScalableEndpoint, error) {
 // OpenSRX opens a shared receive context (fi_srx_context(3)); attr may be nil.
 func (d *Domain) OpenSRX(attr *RxAttr) (*SharedRx, error) {
 	driver, err := d.d.OpenSRX(attr)
-	if err != nil {
-		return nil, err
-	}
-	return &SharedRx{receives: receivesOf(driver), d: driver}, nil
+	return made(&SharedRx{receives: receivesOf(driver), d: driver}, err)
 }
 
 // OpenSTX opens a shared transmit context (fi_stx_context(3)); attr may be nil.
 func (d *Domain) OpenSTX(attr *TxAttr) (*SharedTx, error) {
 	driver, err := d.d.OpenSTX(attr)
-	if err != nil {
-		return nil, err
-	}
-	return &SharedTx{driver}, nil
+	return made(&SharedTx{driver}, err)
 }
 
 // OpenCQ opens a completion queue (fi_cq_open(3)).
 func (d *Domain) OpenCQ(attr CQAttr) (*CompletionQueue, error) {
 	driver, err := d.d.OpenCQ(attr, attr.WaitSet.driver())
-	if err != nil {
-		return nil, err
-	}
-	return &CompletionQueue{driver}, nil
+	return made(&CompletionQueue{driver}, err)
 }
 
 // OpenCounter opens a counter (fi_cntr_open(3)).
 func (d *Domain) OpenCounter(attr CntrAttr) (*Counter, error) {
 	driver, err := d.d.OpenCounter(attr, attr.WaitSet.driver())
-	if err != nil {
-		return nil, err
-	}
-	return &Counter{driver}, nil
+	return made(&Counter{driver}, err)
 }
 
 // OpenPoll opens a poll set (fi_poll_open(3)).
 func (d *Domain) OpenPoll(attr PollAttr) (*PollSet, error) {
 	driver, err := d.d.OpenPoll(attr)
-	if err != nil {
-		return nil, err
-	}
-	return &PollSet{driver}, nil
+	return made(&PollSet{driver}, err)
 }
 
 // OpenAV opens an address vector (fi_av_open(3)).
 func (d *Domain) OpenAV(attr AVAttr) (*AddressVector, error) {
 	v := &AddressVector{}
 	var err error
-	if v.d, err = d.d.OpenAV(attr, v); err != nil {
-		return nil, err
-	}
-	return v, nil
+	v.d, err = d.d.OpenAV(attr, v)
+	return made(v, err)
 }
 
 // RegMR registers memory (fi_mr_regattr(3)). The region borrows the memory until MemoryRegion.Close.
@@ -114,10 +97,7 @@ func (d *Domain) RegMR(attr *MRAttr) (*MemoryRegion, error) {
 		av = attr.AuthAV.driver()
 	}
 	driver, err := d.d.RegMR(attr, av)
-	if err != nil {
-		return nil, err
-	}
-	return &MemoryRegion{driver}, nil
+	return made(&MemoryRegion{driver}, err)
 }
 
 // QueryAtomic describes the atomic operation op on operands of type dt (fi_query_atomic(3)). flags select the call:

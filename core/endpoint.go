@@ -94,10 +94,7 @@ func (e *Endpoint) Cancel(ctx OpContext) error { return e.d.Cancel(ctx) }
 // (fi_ep_alias(3)). dir is BindTransmit or BindRecv; C has dir and flags in one word.
 func (e *Endpoint) Alias(dir BindFlags, flags OpFlags) (*Endpoint, error) {
 	d, err := e.d.Alias(dir, flags)
-	if err != nil {
-		return nil, err
-	}
-	return endpointOver(d), nil
+	return made(endpointOver(d), err)
 }
 
 // endpointOver returns an endpoint that no event reports.
@@ -187,19 +184,13 @@ type ScalableEndpoint struct {
 // the first transmit. Close contexts before the endpoint.
 func (s *ScalableEndpoint) TxContext(index int, attr *TxAttr) (*Endpoint, error) {
 	d, err := s.contexts.TxContext(index, attr)
-	if err != nil {
-		return nil, err
-	}
-	return endpointOver(d), nil
+	return made(endpointOver(d), err)
 }
 
 // RxContext opens a receive context (fi_rx_context(3)), as TxContext opens a transmit context.
 func (s *ScalableEndpoint) RxContext(index int, attr *RxAttr) (*Endpoint, error) {
 	d, err := s.contexts.RxContext(index, attr)
-	if err != nil {
-		return nil, err
-	}
-	return endpointOver(d), nil
+	return made(endpointOver(d), err)
 }
 
 // SharedRx is a shared receive context: receives that are posted here serve all endpoints that are bound to it

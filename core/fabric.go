@@ -9,6 +9,14 @@ type Object interface {
 	Close() error
 }
 
+// made returns an object that an open call made, or nil with the call's error.
+func made[T any](object *T, err error) (*T, error) {
+	if err != nil {
+		return nil, err
+	}
+	return object, nil
+}
+
 // Fabric is an open fabric: a network that its domains share (fi_fabric(3)).
 type Fabric struct{ d FabricDriver }
 
@@ -27,38 +35,27 @@ func (f *Fabric) Attr() *FabricAttr { return f.d.Attr() }
 // OpenDomain opens access to the network through one interface (fi_domain(3)).
 func (f *Fabric) OpenDomain(info *Info) (*Domain, error) {
 	d, err := f.d.OpenDomain(info)
-	if err != nil {
-		return nil, err
-	}
-	return &Domain{d: d, f: f}, nil
+	return made(&Domain{d: d, f: f}, err)
 }
 
 // OpenPassiveEndpoint opens a listener for connections (fi_passive_ep(3)), for MSG endpoints only.
 func (f *Fabric) OpenPassiveEndpoint(info *Info) (*PassiveEndpoint, error) {
 	p := &PassiveEndpoint{}
 	var err error
-	if p.d, err = f.d.OpenPassiveEndpoint(info, p); err != nil {
-		return nil, err
-	}
-	return p, nil
+	p.d, err = f.d.OpenPassiveEndpoint(info, p)
+	return made(p, err)
 }
 
 // OpenEQ opens an event queue (fi_eq_open(3)).
 func (f *Fabric) OpenEQ(attr EQAttr) (*EventQueue, error) {
 	d, err := f.d.OpenEQ(attr, attr.WaitSet.driver())
-	if err != nil {
-		return nil, err
-	}
-	return &EventQueue{d}, nil
+	return made(&EventQueue{d}, err)
 }
 
 // OpenWait opens a wait set (fi_wait_open(3)).
 func (f *Fabric) OpenWait(attr WaitAttr) (*WaitSet, error) {
 	d, err := f.d.OpenWait(attr)
-	if err != nil {
-		return nil, err
-	}
-	return &WaitSet{d}, nil
+	return made(&WaitSet{d}, err)
 }
 
 // TryWait checks whether a thread may block on the wait objects of queues, counters and wait sets (fi_trywait(3)).

@@ -1,6 +1,7 @@
 package core
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -41,9 +42,7 @@ const opGetInfo = "fi_getinfo"
 func GetInfo(reg *Registry, host Host, params *Params, q Query) ([]*Info, []Refusal, error) {
 	list, _ := params.Lookup("", "provider")
 	g := &getter{reg: reg, host: host, params: params, q: q, v: q.Version, filter: newProvFilter(list)}
-	if g.v == 0 {
-		g.v = LibraryVersion
-	}
+	g.v = cmp.Or(g.v, LibraryVersion)
 	if g.v > LibraryVersion {
 		return nil, nil, &OpError{Op: opGetInfo, Err: ErrNoSys,
 			Hint: fmt.Sprintf("API version %s is newer than this library's, which is %s", g.v, LibraryVersion)}

@@ -24,14 +24,6 @@ func (e *Endpoint) Join(addr Addr, flags JoinFlags, ctx any) (*MC, error) {
 	return made(mc, m.Join(addr, flags, ctx, mc.stand))
 }
 
-// made returns mc, or nil with the error.
-func made(mc *MC, err error) (*MC, error) {
-	if err != nil {
-		return nil, err
-	}
-	return mc, nil
-}
-
 // MC is a membership in a multicast or collective group (struct fid_mc, fi_cm(3)).
 type MC struct{ d MCDriver }
 

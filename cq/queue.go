@@ -1,6 +1,7 @@
 package cq
 
 import (
+	"cmp"
 	"math"
 	"math/bits"
 	"sync/atomic"
@@ -86,10 +87,7 @@ func New(attr core.CQAttr, set core.WaitDriver, p Progress) (*Queue, error) {
 		q.format = core.CQFormatContext
 	}
 	q.lean = q.format == core.CQFormatContext || q.format == core.CQFormatMsg
-	n := attr.Size
-	if n == 0 {
-		n = defaultSize
-	}
+	n := cmp.Or(attr.Size, defaultSize)
 	q.first = 1 << bits.Len(uint(min(max(n, minSize), maxFirst)-1))
 	q.resize(q.first)
 	if err := q.w.init("fi_cq_open", attr.WaitObj, set); err != nil {

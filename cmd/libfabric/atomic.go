@@ -42,14 +42,12 @@ func operands(out [][]byte, iov *C.struct_fi_ioc, n C.size_t, width int) [][]byt
 	return out
 }
 
-func (a *args) fillAtomic(m *C.struct_fi_msg_atomic, flags core.OpFlags) error {
-	if badArray(unsafe.Pointer(m.msg_iov), m.iov_count) || badArray(unsafe.Pointer(m.rma_iov), m.rma_iov_count) {
-		return core.ErrInval
-	}
+func (a *args) fillAtomic(m *C.struct_fi_msg_atomic, flags core.OpFlags) {
+	refuse(badArray(unsafe.Pointer(m.msg_iov), m.iov_count) || badArray(unsafe.Pointer(m.rma_iov), m.rma_iov_count))
 	dt := core.Datatype(m.datatype)
 	w := width(dt)
 	if w == 0 {
-		return core.ErrOpNotSupp
+		fail(core.ErrOpNotSupp)
 	}
 	a.iov, a.desc, a.ioc = a.iov[:0], descs(a.desc[:0], m.desc, m.iov_count), a.ioc[:0]
 	if core.AtomicOp(m.op) != core.AtomicRead { // an atomic read has no operands
@@ -58,51 +56,37 @@ func (a *args) fillAtomic(m *C.struct_fi_msg_atomic, flags core.OpFlags) error {
 	for _, r := range unsafe.Slice(m.rma_iov, int(m.rma_iov_count)) {
 		a.ioc = append(a.ioc, core.RMAIoc{Addr: uint64(r.addr), Count: fromSize(r.count), Key: uint64(r.key)})
 	}
-	t, err := a.triggered(flags, m.context)
 	a.atomic = core.AtomicArgs{IOV: a.iov, Desc: a.desc, Addr: core.FIAddr(m.addr), RMAIOC: a.ioc, Type: dt, Op: core.AtomicOp(m.op),
-		Ctx: fromContext(m.context), Data: uint64(m.data), Trigger: t}
-	return err
+		Ctx: fromContext(m.context), Data: uint64(m.data), Trigger: a.triggered(flags, m.context)}
 }
 
 // fillFetch and fillCompare read the buffers for results and for comparisons.
-func (a *args) fillFetch(f *C.struct_fi_msg_fetch) error {
-	if badArray(unsafe.Pointer(f.msg_iov), f.iov_count) {
-		return core.ErrInval
-	}
+func (a *args) fillFetch(f *C.struct_fi_msg_fetch) {
+	refuse(badArray(unsafe.Pointer(f.msg_iov), f.iov_count))
 	a.result = operands(a.result[:0], f.msg_iov, f.iov_count, width(a.atomic.Type))
 	a.resultDesc = descs(a.resultDesc[:0], f.desc, f.iov_count)
-	return nil
 }
 
-func (a *args) fillCompare(c *C.struct_fi_msg_compare) error {
-	if badArray(unsafe.Pointer(c.msg_iov), c.iov_count) {
-		return core.ErrInval
-	}
+func (a *args) fillCompare(c *C.struct_fi_msg_compare) {
+	refuse(badArray(unsafe.Pointer(c.msg_iov), c.iov_count))
 	a.compare = operands(a.compare[:0], c.msg_iov, c.iov_count, width(a.atomic.Type))
 	a.compareDesc = descs(a.compareDesc[:0], c.desc, c.iov_count)
-	return nil
 }
 
 //export goAtomic
 func goAtomic(id C.uint64_t, m *C.struct_fi_msg_atomic, fetch *C.struct_fi_msg_fetch, compare *C.struct_fi_msg_compare, flags C.uint64_t, plain C.int) (rc C.ssize_t) {
 	defer guard(&rc)
-	e := lookup[*endpoint](id)
-	if e == nil || e.ep == nil || m == nil {
-		return C.ssize_t(badFID)
-	}
+	e := must[*endpoint](id)
+	refuse(e.ep == nil || m == nil)
 	f := core.OpFlags(flags)
 	if plain != 0 {
 		f = e.txFlags
 	}
 	a := argPool.Get().(*args)
 	defer a.drop()
-	if err := a.fillAtomic(m, f); err != nil {
-		return C.ssize_t(status(err))
-	}
+	a.fillAtomic(m, f)
 	if fetch != nil {
-		if err := a.fillFetch(fetch); err != nil {
-			return C.ssize_t(status(err))
-		}
+		a.fillFetch(fetch)
 	}
 	if compare == nil {
 		if fetch == nil {
@@ -110,9 +94,7 @@ func goAtomic(id C.uint64_t, m *C.struct_fi_msg_atomic, fetch *C.struct_fi_msg_f
 		}
 		return C.ssize_t(status(e.ep.FetchAtomic(&a.atomic, a.result, a.resultDesc, f)))
 	}
-	if err := a.fillCompare(compare); err != nil {
-		return C.ssize_t(status(err))
-	}
+	a.fillCompare(compare)
 	return C.ssize_t(status(e.ep.CompareAtomic(&a.atomic, a.compare, a.compareDesc, a.result, a.resultDesc, f)))
 }
 
@@ -120,9 +102,6 @@ func goAtomic(id C.uint64_t, m *C.struct_fi_msg_atomic, fetch *C.struct_fi_msg_f
 func goInjectAtomic(id C.uint64_t, buf unsafe.Pointer, count C.size_t, dest C.fi_addr_t, addr, key C.uint64_t, dt, op C.int) (rc C.ssize_t) {
 	defer guard(&rc)
 	ep := transmitter(id)
-	if ep == nil {
-		return C.ssize_t(badFID)
-	}
 	w := width(core.Datatype(dt))
 	if w == 0 || count > 1<<20 {
 		return C.ssize_t(status(core.ErrOpNotSupp))
@@ -134,9 +113,6 @@ func goInjectAtomic(id C.uint64_t, buf unsafe.Pointer, count C.size_t, dest C.fi
 func goAtomicValid(id C.uint64_t, kind, dt, op C.int, count *C.size_t) (rc C.int) {
 	defer guard(&rc)
 	ep := transmitter(id)
-	if ep == nil {
-		return C.int(badFID)
-	}
 	f := [...]func(core.Datatype, core.AtomicOp) (int, error){ep.AtomicValid, ep.FetchAtomicValid, ep.CompareAtomicValid}[kind]
 	n, err := f(core.Datatype(dt), core.AtomicOp(op))
 	if err == nil && count != nil {

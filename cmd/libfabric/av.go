@@ -43,16 +43,12 @@ func (v *vector) mapAddr(count int) unsafe.Pointer {
 //export goAVOpen
 func goAVOpen(id C.uint64_t, attr *C.struct_fi_av_attr, out *unsafe.Pointer, context unsafe.Pointer) (rc C.int) {
 	defer guard(&rc)
-	d := lookup[*domain](id)
-	if d == nil || attr == nil || out == nil || attr._type < 0 {
-		return C.int(badFID)
-	}
+	d := must[*domain](id)
+	refuse(attr == nil || out == nil || attr._type < 0)
 	a := core.AVAttr{Type: core.AVType(attr._type), RxCtxBits: int(attr.rx_ctx_bits), Count: fromSize(attr.count), EPPerNode: fromSize(attr.ep_per_node),
 		Name: fromStr(attr.name), MapAddr: uint64(uintptr(attr.map_addr)), Flags: core.AVFlags(attr.flags)}
 	v, err := d.OpenAV(a)
-	if err != nil {
-		return C.int(status(err))
-	}
+	fail(err)
 	attr._type = C.int(v.Attr().Type)
 	own := &vector{AddressVector: v, format: d.format}
 	if a.Name != "" {
@@ -75,10 +71,8 @@ const maxInsert = 1 << 28
 //export goAVInsert
 func goAVInsert(id C.uint64_t, addr unsafe.Pointer, count C.size_t, fi *C.fi_addr_t, flags C.uint64_t, context unsafe.Pointer) (rc C.int) {
 	defer guard(&rc)
-	v := lookup[*vector](id)
-	if v == nil || count > maxInsert || (addr == nil && count > 0) || (flags&C.uint64_t(core.InsertSyncErr) != 0 && context == nil) {
-		return C.int(badFID)
-	}
+	v := must[*vector](id)
+	refuse(count > maxInsert || (addr == nil && count > 0) || (flags&C.uint64_t(core.InsertSyncErr) != 0 && context == nil))
 	addrs := make([]core.Addr, int(count))
 	list := unsafe.Pointer(addr)
 	for i := range addrs {
@@ -127,10 +121,8 @@ func inserted(n int, err error, flags core.InsertFlags, context unsafe.Pointer, 
 func goAVInsertSym(id C.uint64_t, node *C.char, nodes C.size_t, service *C.char, services C.size_t, fi *C.fi_addr_t, flags C.uint64_t, context unsafe.Pointer,
 	single C.int) (rc C.int) {
 	defer guard(&rc)
-	v := lookup[*vector](id)
-	if v == nil || nodes > maxInsert || services > maxInsert || nodes*services > maxInsert {
-		return C.int(badFID)
-	}
+	v := must[*vector](id)
+	refuse(nodes > maxInsert || services > maxInsert || nodes*services > maxInsert)
 	count, how := int(nodes*services), core.InsertFlags(flags)
 	out := indices(fi, count)
 	if single != 0 {
@@ -151,20 +143,15 @@ func goAVInsertSym(id C.uint64_t, node *C.char, nodes C.size_t, service *C.char,
 //export goAVRemove
 func goAVRemove(id C.uint64_t, fi *C.fi_addr_t, count C.size_t, flags C.uint64_t) (rc C.int) {
 	defer guard(&rc)
-	v := lookup[*vector](id)
-	if v == nil || count > maxInsert || (fi == nil && count > 0) {
-		return C.int(badFID)
-	}
+	v := must[*vector](id)
+	refuse(count > maxInsert || (fi == nil && count > 0))
 	return C.int(status(v.Remove(indices(fi, int(count)), core.InsertFlags(flags))))
 }
 
 //export goAVLookup
 func goAVLookup(id C.uint64_t, fi C.fi_addr_t, buf unsafe.Pointer, n *C.size_t) (rc C.int) {
 	defer guard(&rc)
-	v := lookup[*vector](id)
-	if v == nil {
-		return C.int(badFID)
-	}
+	v := must[*vector](id)
 	a, err := v.Lookup(core.FIAddr(fi))
 	if err == nil {
 		if err = giveBytes(encodeAddr(a), buf, n); err == core.ErrTooSmall {
@@ -192,10 +179,8 @@ func goAVStrAddr(id C.uint64_t, addr unsafe.Pointer, buf *C.char, n *C.size_t) (
 //export goAVInsertAuthKey
 func goAVInsertAuthKey(id C.uint64_t, key unsafe.Pointer, n C.size_t, fi *C.fi_addr_t, flags C.uint64_t) (rc C.int) {
 	defer guard(&rc)
-	v := lookup[*vector](id)
-	if v == nil || fi == nil || key == nil || n > core.MaxAuthKey {
-		return C.int(badFID)
-	}
+	v := must[*vector](id)
+	refuse(fi == nil || key == nil || n > core.MaxAuthKey)
 	a, err := v.InsertAuthKey(C.GoBytes(key, C.int(n)), core.InsertFlags(flags))
 	if err == nil {
 		*fi = C.fi_addr_t(a)
@@ -206,10 +191,7 @@ func goAVInsertAuthKey(id C.uint64_t, key unsafe.Pointer, n C.size_t, fi *C.fi_a
 //export goAVLookupAuthKey
 func goAVLookupAuthKey(id C.uint64_t, fi C.fi_addr_t, key unsafe.Pointer, n *C.size_t) (rc C.int) {
 	defer guard(&rc)
-	v := lookup[*vector](id)
-	if v == nil {
-		return C.int(badFID)
-	}
+	v := must[*vector](id)
 	b, err := v.LookupAuthKey(core.FIAddr(fi))
 	if err == nil {
 		err = giveBytes(b, key, n)
@@ -220,10 +202,7 @@ func goAVLookupAuthKey(id C.uint64_t, fi C.fi_addr_t, key unsafe.Pointer, n *C.s
 //export goAVSetUserID
 func goAVSetUserID(id C.uint64_t, fi, user C.fi_addr_t, flags C.uint64_t) (rc C.int) {
 	defer guard(&rc)
-	v := lookup[*vector](id)
-	if v == nil {
-		return C.int(badFID)
-	}
+	v := must[*vector](id)
 	return C.int(status(v.SetUserID(core.FIAddr(fi), core.FIAddr(user), core.InsertFlags(flags))))
 }
 
@@ -233,19 +212,15 @@ type set struct{ *core.AVSet }
 //export goAVSet
 func goAVSet(id C.uint64_t, attr *C.struct_fi_av_set_attr, out *unsafe.Pointer, context unsafe.Pointer) (rc C.int) {
 	defer guard(&rc)
-	v := lookup[*vector](id)
-	if v == nil || out == nil || attr == nil {
-		return C.int(badFID)
-	}
+	v := must[*vector](id)
+	refuse(out == nil || attr == nil)
 	a := core.AVSetAttr{Count: fromSize(attr.count), StartAddr: core.FIAddr(attr.start_addr), EndAddr: core.FIAddr(attr.end_addr), Stride: uint64(attr.stride),
 		Flags: core.AVSetFlags(attr.flags)}
 	if attr.comm_key != nil && attr.comm_key_size > 0 {
 		a.CommKey = C.GoBytes(unsafe.Pointer(attr.comm_key), C.int(min(attr.comm_key_size, 4096)))
 	}
 	s, err := v.OpenSet(a)
-	if err != nil {
-		return C.int(status(err))
-	}
+	fail(err)
 	return open(s, &set{s}, C.FI_CLASS_AV_SET, context, out)
 }
 
@@ -253,9 +228,7 @@ func goAVSet(id C.uint64_t, attr *C.struct_fi_av_set_attr, out *unsafe.Pointer, 
 func goAVSetWith(dst C.uint64_t, op C.int, src C.uint64_t) (rc C.int) {
 	defer guard(&rc)
 	d, s := lookup[*set](dst), lookup[*set](src)
-	if d == nil || s == nil {
-		return C.int(badFID)
-	}
+	refuse(d == nil || s == nil)
 	f := [...]func(*core.AVSet) error{d.Union, d.Intersect, d.Diff}[op]
 	return C.int(status(f(s.AVSet)))
 }
@@ -263,10 +236,7 @@ func goAVSetWith(dst C.uint64_t, op C.int, src C.uint64_t) (rc C.int) {
 //export goAVSetMember
 func goAVSetMember(id C.uint64_t, op C.int, a C.fi_addr_t) (rc C.int) {
 	defer guard(&rc)
-	s := lookup[*set](id)
-	if s == nil {
-		return C.int(badFID)
-	}
+	s := must[*set](id)
 	f := [...]func(core.FIAddr) error{s.Insert, s.Remove}[op]
 	return C.int(status(f(core.FIAddr(a))))
 }
@@ -274,10 +244,7 @@ func goAVSetMember(id C.uint64_t, op C.int, a C.fi_addr_t) (rc C.int) {
 //export goAVSetAddr
 func goAVSetAddr(id C.uint64_t, out *C.fi_addr_t) (rc C.int) {
 	defer guard(&rc)
-	s := lookup[*set](id)
-	if s == nil {
-		return C.int(badFID)
-	}
+	s := must[*set](id)
 	*out = C.fi_addr_t(s.Addr())
 	return 0
 }

@@ -15,10 +15,8 @@ import "gofabric/core"
 //export goCollective
 func goCollective(id C.uint64_t, c *C.struct_gf_coll) (rc C.ssize_t) {
 	defer guard(&rc)
-	e := lookup[*endpoint](id)
-	if e == nil || e.ep == nil {
-		return C.ssize_t(badFID)
-	}
+	e := must[*endpoint](id)
+	refuse(e.ep == nil)
 	return C.ssize_t(status(collective(e, c)))
 }
 

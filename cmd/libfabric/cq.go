@@ -49,27 +49,19 @@ func (q *queue) ahead() bool { return q.c.head != q.c.tail }
 //export goCQOpen
 func goCQOpen(id C.uint64_t, attr *C.struct_fi_cq_attr, out *unsafe.Pointer, context unsafe.Pointer) (rc C.int) {
 	defer guard(&rc)
-	d := lookup[*domain](id)
-	if d == nil || out == nil {
-		return C.int(badFID)
-	}
+	d := must[*domain](id)
+	refuse(out == nil)
 	var a core.CQAttr
 	if attr != nil {
-		if attr.wait_cond < 0 || attr.wait_cond > 1 || attr.format < 0 || attr.format > C.int(core.CQFormatTagged) || attr.wait_obj < 0 {
-			return C.int(badFID)
-		}
+		refuse(attr.wait_cond < 0 || attr.wait_cond > 1 || attr.format < 0 || attr.format > C.int(core.CQFormatTagged) || attr.wait_obj < 0)
 		a = core.CQAttr{Size: fromSize(attr.size), Flags: core.CQFlags(attr.flags), Format: core.CQFormat(attr.format), WaitObj: core.WaitObj(attr.wait_obj)}
-		if o := objectAt(unsafe.Pointer(attr.wait_set)); o != nil && a.WaitObj == core.WaitSetObj {
-			a.WaitSet, _ = o.core.(*core.WaitSet)
-		}
+		a.WaitSet = waitSetAt(attr.wait_set, a.WaitObj)
 	}
 	if a.Format == core.CQFormatUnspec {
 		a.Format = core.CQFormatContext
 	}
 	cq, err := d.OpenCQ(a)
-	if err != nil {
-		return C.int(status(err))
-	}
+	fail(err)
 	q := &queue{CompletionQueue: cq, api: d.f.api, wait: effective(a.WaitObj)}
 	if rc = open(cq, q, C.FI_CLASS_CQ, context, out); rc == 0 {
 		q.c = (*C.struct_gf_cq)(*out)
@@ -79,6 +71,14 @@ func goCQOpen(id C.uint64_t, attr *C.struct_fi_cq_attr, out *unsafe.Pointer, con
 		}
 	}
 	return rc
+}
+
+// waitSetAt returns the wait set of an attribute, nil for other wait objects.
+func waitSetAt(p *C.struct_fid_wait, w core.WaitObj) (set *core.WaitSet) {
+	if o := objectAt(unsafe.Pointer(p)); o != nil && w == core.WaitSetObj {
+		set, _ = o.core.(*core.WaitSet)
+	}
+	return set
 }
 
 // effective returns the wait object that the queue gets.
@@ -102,10 +102,7 @@ func give(ring *C.struct_gf_comp, entries []core.CQEntry, src []core.FIAddr) {
 //export goCQFill
 func goCQFill(id C.uint64_t, ring *C.struct_gf_comp, room C.size_t) (rc C.ssize_t) {
 	defer guard(&rc)
-	q := lookup[*queue](id)
-	if q == nil {
-		return C.ssize_t(badFID)
-	}
+	q := must[*queue](id)
 	n, err := q.ReadFrom(q.entries[:room], q.src[:room])
 	if err != nil {
 		return C.ssize_t(status(err))
@@ -117,10 +114,7 @@ func goCQFill(id C.uint64_t, ring *C.struct_gf_comp, room C.size_t) (rc C.ssize_
 //export goCQWait
 func goCQWait(id C.uint64_t, out *C.struct_gf_comp, room C.size_t, timeout C.int) (rc C.ssize_t) {
 	defer guard(&rc)
-	q := lookup[*queue](id)
-	if q == nil {
-		return C.ssize_t(badFID)
-	}
+	q := must[*queue](id)
 	w := waits.Get().(*wait)
 	defer waits.Put(w)
 	ctx, cancel := deadline(timeout)
@@ -144,20 +138,15 @@ var waits = sync.Pool{New: func() any { return new(wait) }}
 //export goCQSignal
 func goCQSignal(id C.uint64_t) (rc C.int) {
 	defer guard(&rc)
-	q := lookup[*queue](id)
-	if q == nil {
-		return C.int(badFID)
-	}
+	q := must[*queue](id)
 	return C.int(status(q.Signal()))
 }
 
 //export goCQReadErr
 func goCQReadErr(id C.uint64_t, out *C.struct_fi_cq_err_entry, flags C.uint64_t) (rc C.ssize_t) {
 	defer guard(&rc)
-	q := lookup[*queue](id)
-	if q == nil || out == nil {
-		return C.ssize_t(badFID)
-	}
+	q := must[*queue](id)
+	refuse(out == nil)
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if q.ahead() {
@@ -251,24 +240,16 @@ func (c *counter) waitObj() core.WaitObj { return c.wait }
 //export goCntrOpen
 func goCntrOpen(id C.uint64_t, attr *C.struct_fi_cntr_attr, out *unsafe.Pointer, context unsafe.Pointer) (rc C.int) {
 	defer guard(&rc)
-	d := lookup[*domain](id)
-	if d == nil || out == nil {
-		return C.int(badFID)
-	}
+	d := must[*domain](id)
+	refuse(out == nil)
 	var a core.CntrAttr
 	if attr != nil {
-		if attr.events < 0 || attr.wait_obj < 0 {
-			return C.int(badFID)
-		}
+		refuse(attr.events < 0 || attr.wait_obj < 0)
 		a = core.CntrAttr{Events: core.CntrEvents(attr.events), WaitObj: core.WaitObj(attr.wait_obj), Flags: core.CntrFlags(attr.flags)}
-		if o := objectAt(unsafe.Pointer(attr.wait_set)); o != nil && a.WaitObj == core.WaitSetObj {
-			a.WaitSet, _ = o.core.(*core.WaitSet)
-		}
+		a.WaitSet = waitSetAt(attr.wait_set, a.WaitObj)
 	}
 	c, err := d.OpenCounter(a)
-	if err != nil {
-		return C.int(status(err))
-	}
+	fail(err)
 	return open(c, &counter{c, effective(a.WaitObj)}, C.FI_CLASS_CNTR, context, out)
 }
 
@@ -293,10 +274,7 @@ func goCntrReadErr(id C.uint64_t) (n C.uint64_t) {
 //export goCntrChange
 func goCntrChange(id C.uint64_t, what C.int, v C.uint64_t) (rc C.int) {
 	defer guard(&rc)
-	c := lookup[*counter](id)
-	if c == nil {
-		return C.int(badFID)
-	}
+	c := must[*counter](id)
 	f := [...]func(uint64) error{c.Add, c.Set, c.AddErr, c.SetErr}[what]
 	return C.int(status(f(uint64(v))))
 }
@@ -304,10 +282,7 @@ func goCntrChange(id C.uint64_t, what C.int, v C.uint64_t) (rc C.int) {
 //export goCntrWait
 func goCntrWait(id C.uint64_t, threshold C.uint64_t, timeout C.int) (rc C.int) {
 	defer guard(&rc)
-	c := lookup[*counter](id)
-	if c == nil {
-		return C.int(badFID)
-	}
+	c := must[*counter](id)
 	ctx, cancel := deadline(timeout)
 	defer cancel()
 	err := c.Wait(ctx, uint64(threshold))

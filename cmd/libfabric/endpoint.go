@@ -68,33 +68,21 @@ func (e *endpoint) enabled() {
 //export goEndpoint
 func goEndpoint(id C.uint64_t, info *C.struct_fi_info, out *unsafe.Pointer, scalable C.int, context unsafe.Pointer) (rc C.int) {
 	defer guard(&rc)
-	d := lookup[*domain](id)
-	if d == nil || info == nil || out == nil {
-		return C.int(badFID)
-	}
+	d := must[*domain](id)
+	refuse(info == nil || out == nil)
 	i, err := infoOf(info)
-	if err != nil {
-		return C.int(status(err))
-	}
+	fail(err)
 	if scalable != 0 {
-		if err := d.offers(i); err != nil {
-			return C.int(status(err))
-		}
+		fail(d.offers(i))
 		ep, err := d.OpenScalable(i)
-		if err != nil {
-			return C.int(status(err))
-		}
+		fail(err)
 		e := newEndpoint(d, &ep.Endpoint, i.AddrFormat)
 		e.sep = ep
 		return open(ep, e, C.FI_CLASS_SEP, context, out)
 	}
-	if err := d.offers(i); err != nil {
-		return C.int(status(err))
-	}
+	fail(d.offers(i))
 	ep, err := d.OpenEndpoint(i)
-	if err != nil {
-		return C.int(status(err))
-	}
+	fail(err)
 	if o := objectAt(unsafe.Pointer(info.handle)); o != nil {
 		if _, ok := o.of.(*request); ok {
 			remove(o) // the endpoint owns it now
@@ -107,18 +95,14 @@ func goEndpoint(id C.uint64_t, info *C.struct_fi_info, out *unsafe.Pointer, scal
 //export goTxContext
 func goTxContext(id C.uint64_t, index C.int, attr *C.struct_fi_tx_attr, out *unsafe.Pointer, context unsafe.Pointer) (rc C.int) {
 	defer guard(&rc)
-	e := lookup[*endpoint](id)
-	if e == nil || out == nil {
-		return C.int(badFID)
-	}
+	e := must[*endpoint](id)
+	refuse(out == nil)
 	if e.sep == nil {
 		return -C.FI_ENOSYS
 	}
 	a := fromTx(attr, newestABI)
 	ep, err := e.sep.TxContext(int(index), a)
-	if err != nil {
-		return C.int(status(err))
-	}
+	fail(err)
 	if a != nil {
 		fillTx(attr, a)
 	}
@@ -128,18 +112,14 @@ func goTxContext(id C.uint64_t, index C.int, attr *C.struct_fi_tx_attr, out *uns
 //export goRxContext
 func goRxContext(id C.uint64_t, index C.int, attr *C.struct_fi_rx_attr, out *unsafe.Pointer, context unsafe.Pointer) (rc C.int) {
 	defer guard(&rc)
-	e := lookup[*endpoint](id)
-	if e == nil || out == nil {
-		return C.int(badFID)
-	}
+	e := must[*endpoint](id)
+	refuse(out == nil)
 	if e.sep == nil {
 		return -C.FI_ENOSYS
 	}
 	a := fromRx(attr)
 	ep, err := e.sep.RxContext(int(index), a)
-	if err != nil {
-		return C.int(status(err))
-	}
+	fail(err)
 	if a != nil {
 		fillRx(attr, a)
 	}
@@ -149,14 +129,10 @@ func goRxContext(id C.uint64_t, index C.int, attr *C.struct_fi_rx_attr, out *uns
 //export goSRX
 func goSRX(id C.uint64_t, attr *C.struct_fi_rx_attr, out *unsafe.Pointer, context unsafe.Pointer) (rc C.int) {
 	defer guard(&rc)
-	d := lookup[*domain](id)
-	if d == nil || out == nil {
-		return C.int(badFID)
-	}
+	d := must[*domain](id)
+	refuse(out == nil)
 	s, err := d.OpenSRX(fromRx(attr))
-	if err != nil {
-		return C.int(status(err))
-	}
+	fail(err)
 	e := &endpoint{d: d, srx: s, rx: s}
 	if rc = open(s, e, C.FI_CLASS_SRX_CTX, context, out); rc == 0 {
 		e.mayLeave((*C.struct_gf_ep)(*out)) // a shared receive context needs no enable
@@ -167,14 +143,10 @@ func goSRX(id C.uint64_t, attr *C.struct_fi_rx_attr, out *unsafe.Pointer, contex
 //export goSTX
 func goSTX(id C.uint64_t, attr *C.struct_fi_tx_attr, out *unsafe.Pointer, context unsafe.Pointer) (rc C.int) {
 	defer guard(&rc)
-	d := lookup[*domain](id)
-	if d == nil || out == nil {
-		return C.int(badFID)
-	}
+	d := must[*domain](id)
+	refuse(out == nil)
 	s, err := d.OpenSTX(fromTx(attr, newestABI))
-	if err != nil {
-		return C.int(status(err))
-	}
+	fail(err)
 	return open(s, s, C.FI_CLASS_STX_CTX, context, out)
 }
 
@@ -187,18 +159,12 @@ type passive struct {
 //export goPassiveEP
 func goPassiveEP(id C.uint64_t, info *C.struct_fi_info, out *unsafe.Pointer, context unsafe.Pointer) (rc C.int) {
 	defer guard(&rc)
-	f := lookup[*fabric](id)
-	if f == nil || info == nil || out == nil {
-		return C.int(badFID)
-	}
+	f := must[*fabric](id)
+	refuse(info == nil || out == nil)
 	i, err := infoOf(info)
-	if err != nil {
-		return C.int(status(err))
-	}
+	fail(err)
 	p, err := f.OpenPassiveEndpoint(i)
-	if err != nil {
-		return C.int(status(err))
-	}
+	fail(err)
 	return open(p, &passive{p, i.AddrFormat}, C.FI_CLASS_PEP, context, out)
 }
 
@@ -263,10 +229,8 @@ func (e *endpoint) trigger(c *C.struct_gf_ep, dir core.BindFlags, flags core.OpF
 func goCancel(id C.uint64_t, context C.uint64_t) (rc C.ssize_t) {
 	defer guard(&rc)
 	e := settled(id)
-	switch {
-	case e == nil:
-		return C.ssize_t(badFID)
-	case e.ep == nil:
+	refuse(e == nil)
+	if e.ep == nil {
 		return C.ssize_t(status(e.srx.Cancel(core.OpContext(context))))
 	}
 	return C.ssize_t(status(e.ep.Cancel(core.OpContext(context))))
@@ -293,16 +257,12 @@ func optSize(opt core.EPOpt) int {
 func goGetOpt(id C.uint64_t, level, name C.int, val unsafe.Pointer, n *C.size_t) (rc C.int) {
 	defer guard(&rc)
 	t, ok := coreOf[optioned](id)
-	if !ok || val == nil || n == nil {
-		return C.int(badFID)
-	}
+	refuse(!ok || val == nil || n == nil)
 	if level != 0 {
 		return -C.int(core.ErrNoProtoOpt)
 	}
 	v, err := t.GetOpt(core.EPOpt(name))
-	if err != nil {
-		return C.int(status(err))
-	}
+	fail(err)
 	b := binary.NativeEndian.AppendUint64(nil, uint64(toSize(v)))[:optSize(core.EPOpt(name))]
 	return C.int(status(giveBytes(b, val, n)))
 }
@@ -311,9 +271,7 @@ func goGetOpt(id C.uint64_t, level, name C.int, val unsafe.Pointer, n *C.size_t)
 func goSetOpt(id C.uint64_t, level, name C.int, val unsafe.Pointer, n C.size_t) (rc C.int) {
 	defer guard(&rc)
 	t, ok := coreOf[optioned](id)
-	if !ok || val == nil {
-		return C.int(badFID)
-	}
+	refuse(!ok || val == nil)
 	settled(id)
 	if level != 0 {
 		return -C.int(core.ErrNoProtoOpt)
@@ -322,7 +280,7 @@ func goSetOpt(id C.uint64_t, level, name C.int, val unsafe.Pointer, n C.size_t) 
 		if _, err := t.GetOpt(core.EPOpt(name)); core.ErrnoOf(err) == core.ErrNoProtoOpt {
 			return -C.int(core.ErrNoProtoOpt)
 		}
-		return C.int(badFID)
+		return -C.FI_EINVAL
 	}
 	var b [8]byte
 	copy(b[:], unsafe.Slice((*byte)(val), int(n)))
@@ -333,9 +291,7 @@ func goSetOpt(id C.uint64_t, level, name C.int, val unsafe.Pointer, n C.size_t) 
 func goSizeLeft(id C.uint64_t, tx C.int) (rc C.ssize_t) {
 	defer guard(&rc)
 	e := settled(id)
-	if e == nil {
-		return C.ssize_t(badFID)
-	}
+	refuse(e == nil)
 	if e.ep == nil {
 		return -C.FI_ENOSYS
 	}
@@ -365,17 +321,13 @@ func formatOf(o *object) core.AddrFormat {
 func goSetName(id C.uint64_t, addr unsafe.Pointer, n C.size_t) (rc C.int) {
 	defer guard(&rc)
 	o := find(id)
-	if o == nil || addr == nil {
-		return C.int(badFID)
-	}
+	refuse(o == nil || addr == nil)
 	t, ok := o.core.(interface{ SetName(core.Addr) error })
 	if !ok {
 		return -C.FI_ENOSYS
 	}
 	a := fromAddr(addr, n, formatOf(o))
-	if a.IsZero() {
-		return C.int(badFID)
-	}
+	refuse(a.IsZero())
 	return C.int(status(t.SetName(a)))
 }
 
@@ -383,9 +335,7 @@ func goSetName(id C.uint64_t, addr unsafe.Pointer, n C.size_t) (rc C.int) {
 func goGetName(id C.uint64_t, buf unsafe.Pointer, n *C.size_t, peer C.int) (rc C.int) {
 	defer guard(&rc)
 	o := find(id)
-	if o == nil || n == nil {
-		return C.int(badFID)
-	}
+	refuse(o == nil || n == nil)
 	var get func() (core.Addr, error)
 	if t, ok := o.core.(interface{ Peer() (core.Addr, error) }); ok && peer != 0 {
 		get = t.Peer
@@ -416,19 +366,15 @@ func private(p unsafe.Pointer, n C.size_t) []byte { return memory(p, min(n, 1<<2
 //export goConnect
 func goConnect(id C.uint64_t, addr, param unsafe.Pointer, n C.size_t) (rc C.int) {
 	defer guard(&rc)
-	e := lookup[*endpoint](id)
-	if e == nil || e.ep == nil {
-		return C.int(badFID)
-	}
+	e := must[*endpoint](id)
+	refuse(e.ep == nil)
 	a, _ := addrAt(addr, e.format)
 	return e.connected(id, e.ep.Connect(a, private(param, n)))
 }
 
 // active returns the status of a call of passive endpoints for another object.
 func active(id C.uint64_t) C.int {
-	if find(id) == nil {
-		return C.int(badFID)
-	}
+	refuse(find(id) == nil)
 	return -C.FI_ENOSYS
 }
 
@@ -445,10 +391,8 @@ func goListen(id C.uint64_t) (rc C.int) {
 //export goAccept
 func goAccept(id C.uint64_t, param unsafe.Pointer, n C.size_t) (rc C.int) {
 	defer guard(&rc)
-	e := lookup[*endpoint](id)
-	if e == nil || e.ep == nil {
-		return C.int(badFID)
-	}
+	e := must[*endpoint](id)
+	refuse(e.ep == nil)
 	return e.connected(id, e.ep.Accept(private(param, n)))
 }
 
@@ -459,13 +403,7 @@ func goReject(id, handle C.uint64_t, param unsafe.Pointer, n C.size_t) (rc C.int
 	if p == nil {
 		return active(id)
 	}
-	if o == nil {
-		return C.int(badFID)
-	}
-	r, ok := o.of.(*request)
-	if !ok {
-		return C.int(badFID)
-	}
+	r := must[*request](handle)
 	err := p.Reject(r.info.Handle, private(param, n))
 	if err == nil {
 		remove(o)
@@ -476,10 +414,8 @@ func goReject(id, handle C.uint64_t, param unsafe.Pointer, n C.size_t) (rc C.int
 //export goShutdown
 func goShutdown(id C.uint64_t) (rc C.int) {
 	defer guard(&rc)
-	e := lookup[*endpoint](id)
-	if e == nil || e.ep == nil {
-		return C.int(badFID)
-	}
+	e := must[*endpoint](id)
+	refuse(e.ep == nil)
 	e.leavesNoMore() // from now on a receive fails in its call
 	return C.int(status(e.ep.Shutdown()))
 }
@@ -487,22 +423,16 @@ func goShutdown(id C.uint64_t) (rc C.int) {
 //export goJoin
 func goJoin(id C.uint64_t, addr unsafe.Pointer, flags C.uint64_t, out *unsafe.Pointer, context unsafe.Pointer) (rc C.int) {
 	defer guard(&rc)
-	e := lookup[*endpoint](id)
-	if e == nil || e.ep == nil || addr == nil || out == nil {
-		return C.int(badFID)
-	}
+	e := must[*endpoint](id)
+	refuse(e.ep == nil || addr == nil || out == nil)
 	var mc *core.MC
 	var err error
 	if how := core.JoinFlags(flags); how&core.JoinCollective != 0 {
 		a := (*C.struct_fi_collective_addr)(addr)
 		o := objectAt(unsafe.Pointer(a.set))
-		if o == nil {
-			return C.int(badFID)
-		}
+		refuse(o == nil)
 		s, ok := o.of.(*set)
-		if !ok {
-			return C.int(badFID)
-		}
+		refuse(!ok)
 		mc, err = e.ep.JoinCollective(core.FIAddr(a.coll_addr), s.AVSet, how&^core.JoinCollective, fromContext(context))
 		if err == nil {
 			e.joined(mc, s.AVSet)
@@ -511,9 +441,7 @@ func goJoin(id C.uint64_t, addr unsafe.Pointer, flags C.uint64_t, out *unsafe.Po
 		a, _ := addrAt(addr, e.format)
 		mc, err = e.ep.Join(a, how, fromContext(context))
 	}
-	if err != nil {
-		return C.int(status(err))
-	}
+	fail(err)
 	if rc = open(mc, mc, C.FI_CLASS_MC, context, out); rc == 0 {
 		(*C.struct_fid_mc)(*out).fi_addr = C.fi_addr_t(mc.Addr())
 	}

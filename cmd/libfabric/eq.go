@@ -42,44 +42,32 @@ func (*noObject) Close() error { return nil }
 //export goEQOpen
 func goEQOpen(id C.uint64_t, attr *C.struct_fi_eq_attr, out *unsafe.Pointer, context unsafe.Pointer) (rc C.int) {
 	defer guard(&rc)
-	f := lookup[*fabric](id)
-	if f == nil || out == nil {
-		return C.int(badFID)
-	}
+	f := must[*fabric](id)
+	refuse(out == nil)
 	var a core.EQAttr
 	if attr != nil {
-		if attr.wait_obj < 0 {
-			return C.int(badFID)
-		}
+		refuse(attr.wait_obj < 0)
 		a = core.EQAttr{Size: fromSize(attr.size), Flags: core.EQFlags(attr.flags), WaitObj: core.WaitObj(attr.wait_obj)}
-		if o := objectAt(unsafe.Pointer(attr.wait_set)); o != nil && a.WaitObj == core.WaitSetObj {
-			a.WaitSet, _ = o.core.(*core.WaitSet)
-		}
+		a.WaitSet = waitSetAt(attr.wait_set, a.WaitObj)
 	}
 	eq, err := f.OpenEQ(a)
-	if err != nil {
-		return C.int(status(err))
-	}
+	fail(err)
 	return open(eq, &eventQueue{EventQueue: eq, api: f.api, wait: effective(a.WaitObj)}, C.FI_CLASS_EQ, context, out)
 }
 
 //export goEQRead
 func goEQRead(id C.uint64_t, event *C.uint32_t, buf unsafe.Pointer, n C.size_t, flags C.uint64_t) (rc C.ssize_t) {
 	defer guard(&rc)
-	q := lookup[*eventQueue](id)
-	if q == nil || event == nil {
-		return C.ssize_t(badFID)
-	}
+	q := must[*eventQueue](id)
+	refuse(event == nil)
 	return q.read(context.Background(), false, event, buf, n, core.EQFlags(flags))
 }
 
 //export goEQSRead
 func goEQSRead(id C.uint64_t, event *C.uint32_t, buf unsafe.Pointer, n C.size_t, timeout C.int, flags C.uint64_t) (rc C.ssize_t) {
 	defer guard(&rc)
-	q := lookup[*eventQueue](id)
-	if q == nil || event == nil {
-		return C.ssize_t(badFID)
-	}
+	q := must[*eventQueue](id)
+	refuse(event == nil)
 	ctx, cancel := deadline(timeout)
 	defer cancel()
 	return q.read(ctx, true, event, buf, n, core.EQFlags(flags))
@@ -188,10 +176,8 @@ func fromContext(p unsafe.Pointer) core.OpContext { return core.OpContext(uintpt
 //export goEQReadErr
 func goEQReadErr(id C.uint64_t, out *C.struct_fi_eq_err_entry, flags C.uint64_t) (rc C.ssize_t) {
 	defer guard(&rc)
-	q := lookup[*eventQueue](id)
-	if q == nil || out == nil {
-		return C.ssize_t(badFID)
-	}
+	q := must[*eventQueue](id)
+	refuse(out == nil)
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	var e core.EQErrEntry
@@ -219,14 +205,10 @@ func goEQReadErr(id C.uint64_t, out *C.struct_fi_eq_err_entry, flags C.uint64_t)
 //export goEQWrite
 func goEQWrite(id C.uint64_t, event C.uint32_t, buf unsafe.Pointer, n C.size_t, flags C.uint64_t) (rc C.ssize_t) {
 	defer guard(&rc)
-	q := lookup[*eventQueue](id)
-	if q == nil || (buf == nil && n > 0) || n > maxWritten {
-		return C.ssize_t(badFID)
-	}
+	q := must[*eventQueue](id)
+	refuse((buf == nil && n > 0) || n > maxWritten)
 	ev := core.EQEvent{Type: core.EQEventType(event), Context: written(C.GoBytes(buf, C.int(n)))}
-	if err := q.Write(ev, core.EQFlags(flags)); err != nil {
-		return C.ssize_t(status(err))
-	}
+	fail(q.Write(ev, core.EQFlags(flags)))
 	return C.ssize_t(n)
 }
 

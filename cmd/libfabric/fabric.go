@@ -60,13 +60,9 @@ func anyMode(a *core.FabricAttr) *core.Info {
 //export goFabric
 func goFabric(abi C.int, attr *C.struct_fi_fabric_attr, out *unsafe.Pointer, flags C.uint64_t, context unsafe.Pointer) (rc C.int) {
 	defer guard(&rc)
-	if attr == nil || out == nil || flags != 0 {
-		return C.int(badFID)
-	}
+	refuse(attr == nil || out == nil || flags != 0)
 	a := fromFabric(attr, int(abi))
-	if a.ProvName == "" {
-		return C.int(badFID)
-	}
+	refuse(a.ProvName == "")
 	info, err := search(anyMode(&core.FabricAttr{Name: a.Name, ProvName: a.ProvName, APIVersion: a.APIVersion}))
 	if err != nil { // the Info of an address without an interface, such as 0.0.0.0, has another fabric name
 		if info, err = search(anyMode(&core.FabricAttr{ProvName: a.ProvName, APIVersion: a.APIVersion})); err != nil {
@@ -79,9 +75,7 @@ func goFabric(abi C.int, attr *C.struct_fi_fabric_attr, out *unsafe.Pointer, fla
 		info.Fabric.Name = a.Name
 	}
 	f, err := gofabric.OpenFabric(info)
-	if err != nil {
-		return C.int(status(err))
-	}
+	fail(err)
 	api := a.APIVersion
 	if api == 0 {
 		api = core.V(1, 0)
@@ -96,35 +90,23 @@ func goFabric(abi C.int, attr *C.struct_fi_fabric_attr, out *unsafe.Pointer, fla
 //export goDomain
 func goDomain(id C.uint64_t, info *C.struct_fi_info, out *unsafe.Pointer, context unsafe.Pointer) (rc C.int) {
 	defer guard(&rc)
-	f := lookup[*fabric](id)
-	if f == nil || info == nil || out == nil {
-		return C.int(badFID)
-	}
+	f := must[*fabric](id)
+	refuse(info == nil || out == nil)
 	i, err := infoOf(info)
-	if err != nil {
-		return C.int(status(err))
-	}
-	if err := offersDomain(i); err != nil {
-		return C.int(status(err))
-	}
+	fail(err)
+	fail(offersDomain(i))
 	d, err := f.OpenDomain(i)
-	if err != nil {
-		return C.int(status(err))
-	}
+	fail(err)
 	return open(d, &domain{Domain: d, f: f, format: i.AddrFormat, info: i, inlet: newInlet(d)}, C.FI_CLASS_DOMAIN, context, out)
 }
 
 //export goWaitOpen
 func goWaitOpen(id C.uint64_t, attr *C.struct_fi_wait_attr, out *unsafe.Pointer) (rc C.int) {
 	defer guard(&rc)
-	f := lookup[*fabric](id)
-	if f == nil || attr == nil || out == nil {
-		return C.int(badFID)
-	}
+	f := must[*fabric](id)
+	refuse(attr == nil || out == nil)
 	w, err := f.OpenWait(core.WaitAttr{WaitObj: core.WaitObj(attr.wait_obj), Flags: uint64(attr.flags)})
-	if err != nil {
-		return C.int(status(err))
-	}
+	fail(err)
 	return open(w, &waiter{w}, C.FI_CLASS_WAIT, nil, out)
 }
 
@@ -133,10 +115,7 @@ type waiter struct{ *core.WaitSet }
 //export goWaitWait
 func goWaitWait(id C.uint64_t, timeout C.int) (rc C.int) {
 	defer guard(&rc)
-	w := lookup[*waiter](id)
-	if w == nil {
-		return C.int(badFID)
-	}
+	w := must[*waiter](id)
 	ctx, cancel := deadline(timeout)
 	defer cancel()
 	return C.int(status(w.Wait(ctx)))
@@ -153,16 +132,12 @@ func deadline(timeout C.int) (context.Context, context.CancelFunc) {
 //export goTryWait
 func goTryWait(id C.uint64_t, fids *unsafe.Pointer, count C.int) (rc C.int) {
 	defer guard(&rc)
-	f := lookup[*fabric](id)
-	if f == nil || count < 0 || (fids == nil && count > 0) {
-		return C.int(badFID)
-	}
+	f := must[*fabric](id)
+	refuse(count < 0 || (fids == nil && count > 0))
 	objs := make([]core.Object, 0, 8)
 	for _, fid := range unsafe.Slice(fids, int(count)) {
 		o := objectAt(fid)
-		if o == nil {
-			return C.int(badFID)
-		}
+		refuse(o == nil)
 		if q, ok := o.of.(*queue); ok && q.ahead() {
 			return -C.FI_EAGAIN
 		}
@@ -181,10 +156,8 @@ func goTryWait(id C.uint64_t, fids *unsafe.Pointer, count C.int) (rc C.int) {
 //export goQueryAtomic
 func goQueryAtomic(id C.uint64_t, dt, op C.int, attr *C.struct_fi_atomic_attr, flags C.uint64_t) (rc C.int) {
 	defer guard(&rc)
-	d := lookup[*domain](id)
-	if d == nil || attr == nil {
-		return C.int(badFID)
-	}
+	d := must[*domain](id)
+	refuse(attr == nil)
 	a, err := d.QueryAtomic(core.Datatype(dt), core.AtomicOp(op), core.AtomicFlags(flags))
 	if err == nil {
 		attr.count, attr.size = toSize(a.Count), toSize(a.Size)
@@ -195,10 +168,8 @@ func goQueryAtomic(id C.uint64_t, dt, op C.int, attr *C.struct_fi_atomic_attr, f
 //export goQueryCollective
 func goQueryCollective(id C.uint64_t, coll C.int, attr *C.struct_fi_collective_attr, flags C.uint64_t) (rc C.int) {
 	defer guard(&rc)
-	d := lookup[*domain](id)
-	if d == nil || attr == nil {
-		return C.int(badFID)
-	}
+	d := must[*domain](id)
+	refuse(attr == nil)
 	a := core.CollectiveAttr{Op: core.AtomicOp(attr.op), Type: core.Datatype(attr.datatype), Mode: uint64(attr.mode)}
 	err := d.QueryCollective(core.CollectiveOp(coll), &a, uint64(flags))
 	if err == nil {

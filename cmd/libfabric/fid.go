@@ -21,9 +21,7 @@ import (
 func goClose(id C.uint64_t) (rc C.int) {
 	defer guard(&rc)
 	o := find(id)
-	if o == nil {
-		return C.int(badFID)
-	}
+	refuse(o == nil)
 	switch err := o.core.Close(); {
 	case errors.Is(err, core.ErrTimedOut): // the object is closed, but a peer has not received all data: native's fi_close has no such error
 		warn(err)
@@ -41,9 +39,7 @@ func goClose(id C.uint64_t) (rc C.int) {
 func goBind(id, with C.uint64_t, flags C.uint64_t) (rc C.int) {
 	defer guard(&rc)
 	o, b := find(id), find(with)
-	if o == nil || b == nil {
-		return C.int(badFID)
-	}
+	refuse(o == nil || b == nil)
 	return C.int(status(bind(o, b, core.BindFlags(flags))))
 }
 
@@ -118,9 +114,7 @@ func (o *object) class() C.size_t { return (*C.struct_fid)(o.fid).fclass }
 func goControl(id C.uint64_t, command C.int, arg unsafe.Pointer) (rc C.int) {
 	defer guard(&rc)
 	o := find(id)
-	if o == nil {
-		return C.int(badFID)
-	}
+	refuse(o == nil)
 	return C.int(status(control(o, command, arg)))
 }
 

@@ -181,20 +181,42 @@ func warn(err error) {
 	}
 }
 
-// badFID is the status of a call on an object that is not open or of the wrong class.
-const badFID = -int64(core.ErrInval)
-
 // guard turns a panic into an error of the call, because a C program cannot recover from it. Every export that
 // could panic defers it.
 func guard[T ~int32 | ~int64 | ~uint64](rc *T) {
 	if r := recover(); r != nil {
-		if _, ok := r.(noBuffer); ok {
-			code := badFID
-			*rc = T(code)
-			return
-		}
-		fmt.Fprintf(os.Stderr, "gofabric: panic: %v\n%s", r, debug.Stack())
 		code := -int64(core.ErrOther)
+		if f, ok := r.(failure); ok {
+			code = status(f.err)
+		} else {
+			fmt.Fprintf(os.Stderr, "gofabric: panic: %v\n%s", r, debug.Stack())
+		}
 		*rc = T(code)
 	}
+}
+
+// failure is the panic that ends an export early: guard returns its error.
+type failure struct{ err error }
+
+// fail ends the call if err is not nil. Calls that often fail, with FI_EAGAIN, return instead, which is faster.
+func fail(err error) {
+	if err != nil {
+		panic(failure{err})
+	}
+}
+
+// refuse ends the call with -FI_EINVAL if an argument is invalid, such as an object that is not open.
+func refuse(invalid bool) {
+	if invalid {
+		panic(failure{core.ErrInval})
+	}
+}
+
+// must is lookup for calls that only such an object has.
+func must[T any](id C.uint64_t) T {
+	o := find(id)
+	refuse(o == nil)
+	v, ok := o.of.(T)
+	refuse(!ok)
+	return v
 }

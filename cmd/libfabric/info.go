@@ -10,6 +10,7 @@ package main
 import "C"
 
 import (
+	"cmp"
 	"math"
 	"slices"
 	"sync"
@@ -314,20 +315,13 @@ func infoOf(c *C.struct_fi_info) (*core.Info, error) {
 	}
 	i := base.Dup()
 	i.Caps, i.Mode, i.AddrFormat, i.SrcAddr, i.DestAddr, i.Handle = said.Caps, said.Mode, said.AddrFormat, said.SrcAddr, said.DestAddr, said.Handle
-	i.Tx, i.Rx, i.EP = or(said.Tx, i.Tx), or(said.Rx, i.Rx), or(said.EP, i.EP)
-	i.Domain, i.Fabric = or(said.Domain, i.Domain), or(said.Fabric, i.Fabric)
+	i.Tx, i.Rx, i.EP = cmp.Or(said.Tx, i.Tx), cmp.Or(said.Rx, i.Rx), cmp.Or(said.EP, i.EP)
+	i.Domain, i.Fabric = cmp.Or(said.Domain, i.Domain), cmp.Or(said.Fabric, i.Fabric)
 	return i, nil
 }
 
 // newestABI is the version of the structures in calls that have no symbol versions.
 const newestABI = 10
-
-func or[T any](a, b *T) *T {
-	if a != nil {
-		return a
-	}
-	return b
-}
 
 // search calls GetInfo for an info that a program made itself.
 func search(said *core.Info) (*core.Info, error) {
@@ -352,9 +346,7 @@ func search(said *core.Info) (*core.Info, error) {
 //export goGetInfo
 func goGetInfo(abi C.int, version C.uint32_t, node, service *C.char, flags C.uint64_t, hints *C.struct_fi_info, out **C.struct_fi_info) (rc C.int) {
 	defer guard(&rc)
-	if out == nil {
-		return C.int(badFID)
-	}
+	refuse(out == nil)
 	*out = nil
 	if node != nil && *node == 0 {
 		return -C.int(core.ErrNoData) // an unknown name (getaddrinfo(3)), not a missing one
@@ -364,9 +356,7 @@ func goGetInfo(abi C.int, version C.uint32_t, node, service *C.char, flags C.uin
 		q.Hints = fromInfo(hints, int(abi))
 	}
 	list, _, err := gofabric.GetInfo(q)
-	if err != nil {
-		return C.int(status(err))
-	}
+	fail(err)
 	next := out
 	for _, i := range list {
 		*next = toInfo(i)

@@ -24,15 +24,10 @@ func memory(p unsafe.Pointer, n C.size_t) []byte {
 	return unsafe.Slice((*byte)(p), int(n))
 }
 
-// noBuffer is the panic of a call with a length but no memory. guard turns it into FI_EINVAL. As an empty buffer,
-// the call would succeed and move no data.
-type noBuffer struct{}
-
-// buffer returns memory that must exist unless its length is 0.
+// buffer returns memory that must exist unless its length is 0. As an empty buffer, the call would succeed and move
+// no data.
 func buffer(p unsafe.Pointer, n C.size_t) []byte {
-	if p == nil && n > 0 {
-		panic(noBuffer{})
-	}
+	refuse(p == nil && n > 0)
 	return memory(p, n)
 }
 
@@ -55,21 +50,15 @@ const maxIOV = 1024
 //export goMRReg
 func goMRReg(id C.uint64_t, attr *C.struct_fi_mr_attr, flags C.uint64_t, out *unsafe.Pointer, whole C.int) (rc C.int) {
 	defer guard(&rc)
-	d := lookup[*domain](id)
-	if d == nil || attr == nil || out == nil || attr.iov_count > maxIOV || (attr.mr_iov == nil && attr.iov_count > 0) {
-		return C.int(badFID)
-	}
+	d := must[*domain](id)
+	refuse(attr == nil || out == nil || attr.iov_count > maxIOV || (attr.mr_iov == nil && attr.iov_count > 0))
 	a := core.MRAttr{IOV: vectors(nil, attr.mr_iov, attr.iov_count), Access: core.Access(attr.access), Offset: uint64(attr.offset),
 		RequestedKey: uint64(attr.requested_key), Flags: core.MRFlags(flags)}
 	if whole != 0 && d.f.api >= core.V(1, 5) {
-		if err := d.authorize(&a, attr); err != nil {
-			return C.int(status(err))
-		}
+		fail(d.authorize(&a, attr))
 	}
 	m, err := d.RegMR(&a)
-	if err != nil {
-		return C.int(status(err))
-	}
+	fail(err)
 	if rc = open(m, m, C.FI_CLASS_MR, attr.context, out); rc == 0 {
 		c := (*C.struct_fid_mr)(*out)
 		c.mem_desc, c.key = pointer(core.OpContext(m.Desc())), C.uint64_t(m.Key())

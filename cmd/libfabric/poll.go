@@ -26,18 +26,14 @@ type pollSet struct {
 //export goPollOpen
 func goPollOpen(id C.uint64_t, attr *C.struct_fi_poll_attr, out *unsafe.Pointer) (rc C.int) {
 	defer guard(&rc)
-	d := lookup[*domain](id)
-	if d == nil || out == nil {
-		return C.int(badFID)
-	}
+	d := must[*domain](id)
+	refuse(out == nil)
 	var a core.PollAttr
 	if attr != nil {
 		a.Flags = uint64(attr.flags)
 	}
 	p, err := d.OpenPoll(a)
-	if err != nil {
-		return C.int(status(err))
-	}
+	fail(err)
 	return open(p, &pollSet{PollSet: p}, C.FI_CLASS_POLL, nil, out)
 }
 
@@ -45,9 +41,7 @@ func goPollOpen(id C.uint64_t, attr *C.struct_fi_poll_attr, out *unsafe.Pointer)
 func goPollChange(id, of C.uint64_t, add C.int, flags C.uint64_t) (rc C.int) {
 	defer guard(&rc)
 	p, o := lookup[*pollSet](id), find(of)
-	if p == nil || o == nil || flags != 0 {
-		return C.int(badFID)
-	}
+	refuse(p == nil || o == nil || flags != 0)
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if add == 0 {
@@ -64,10 +58,8 @@ func goPollChange(id, of C.uint64_t, add C.int, flags C.uint64_t) (rc C.int) {
 //export goPollPoll
 func goPollPoll(id C.uint64_t, out *unsafe.Pointer, count C.int) (rc C.int) {
 	defer guard(&rc)
-	p := lookup[*pollSet](id)
-	if p == nil || count < 0 || (out == nil && count > 0) {
-		return C.int(badFID)
-	}
+	p := must[*pollSet](id)
+	refuse(count < 0 || (out == nil && count > 0))
 	ready := make([]core.Object, int(count))
 	n, err := p.Poll(ready)
 	if err != nil {

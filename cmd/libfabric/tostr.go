@@ -71,88 +71,58 @@ func goToStr(buf *C.char, n C.size_t, data unsafe.Pointer, kind C.int) (out *C.c
 	if buf == nil || n == 0 || (data == nil && kind != typeVersion) {
 		return nil
 	}
-	text, ok := describe(int(kind), data)
-	if !ok {
-		text = "Unknown type"
+	text := "Unknown type"
+	if kind >= 0 && int(kind) < len(stringers) && stringers[kind] != nil {
+		text = stringers[kind](data).String()
 	}
 	giveText(text, buf, n)
 	return buf
 }
 
-// describe returns the text of a C value of a type.
-func describe(kind int, p unsafe.Pointer) (string, bool) {
-	switch kind {
-	case typeInfo:
-		return fromInfo((*C.struct_fi_info)(p), newestABI).String(), true
-	case typeTxAttr:
-		return fromTx((*C.struct_fi_tx_attr)(p), newestABI).String(), true
-	case typeRxAttr:
-		return fromRx((*C.struct_fi_rx_attr)(p)).String(), true
-	case typeEPAttr:
-		return fromEP((*C.struct_fi_ep_attr)(p), newestABI).String(), true
-	case typeDomainAttr:
-		return fromDomain((*C.struct_fi_domain_attr)(p), newestABI).String(), true
-	case typeFabricAttr:
-		return fromFabric((*C.struct_fi_fabric_attr)(p), newestABI).String(), true
-	case typeVersion:
-		return version.Library(), true
-	case typeFID:
-		return fmt.Sprintf("fid: %p\nclass: %d\n", p, (*C.struct_fid)(p).fclass), true
-	}
-	if text, ok := describeFlags(kind, *(*uint64)(p)); ok {
-		return text, true
-	}
-	return describeEnum(kind, *(*uint32)(p))
+// stringers reads a C value of each type that has a text.
+var stringers = [...]func(unsafe.Pointer) fmt.Stringer{
+	typeInfo:       func(p unsafe.Pointer) fmt.Stringer { return fromInfo((*C.struct_fi_info)(p), newestABI) },
+	typeTxAttr:     func(p unsafe.Pointer) fmt.Stringer { return fromTx((*C.struct_fi_tx_attr)(p), newestABI) },
+	typeRxAttr:     func(p unsafe.Pointer) fmt.Stringer { return fromRx((*C.struct_fi_rx_attr)(p)) },
+	typeEPAttr:     func(p unsafe.Pointer) fmt.Stringer { return fromEP((*C.struct_fi_ep_attr)(p), newestABI) },
+	typeDomainAttr: func(p unsafe.Pointer) fmt.Stringer { return fromDomain((*C.struct_fi_domain_attr)(p), newestABI) },
+	typeFabricAttr: func(p unsafe.Pointer) fmt.Stringer { return fromFabric((*C.struct_fi_fabric_attr)(p), newestABI) },
+	typeVersion:    func(unsafe.Pointer) fmt.Stringer { return words(version.Library()) },
+	typeFID: func(p unsafe.Pointer) fmt.Stringer {
+		return words(fmt.Sprintf("fid: %p\nclass: %d\n", p, (*C.struct_fid)(p).fclass))
+	},
+	typeCaps:         flags[core.Caps],
+	typeOpFlags:      flags[core.OpFlags],
+	typeCQEventFlags: flags[core.CompFlags],
+	typeMsgOrder:     flags[core.Order],
+	typeMode:         flags[core.Mode],
+	typeMRMode:       flags[core.MRMode],
+	typeEPType:       enum[core.EPType],
+	typeAddrFormat:   enum[core.AddrFormat],
+	typeThreading:    enum[core.Threading],
+	typeProgress:     enum[core.Progress],
+	typeProtocol:     enum[core.Protocol],
+	typeAVType:       enum[core.AVType],
+	typeAtomicType:   enum[core.Datatype],
+	typeAtomicOp:     enum[core.AtomicOp],
+	typeEQEvent:      enum[core.EQEventType],
+	typeCQFormat:     enum[core.CQFormat],
+	typeWaitObj:      enum[core.WaitObj],
 }
 
-func describeFlags(kind int, v uint64) (string, bool) {
-	switch kind {
-	case typeCaps:
-		return core.Caps(v).String(), true
-	case typeOpFlags:
-		return core.OpFlags(v).String(), true
-	case typeCQEventFlags:
-		return core.CompFlags(v).String(), true
-	case typeMsgOrder:
-		return core.Order(v).String(), true
-	case typeMode:
-		return core.Mode(v).String(), true
-	case typeMRMode:
-		return core.MRMode(uint32(v)).String(), true
-	}
-	return "", false
+type words string
+
+func (w words) String() string { return string(w) }
+
+// number is a type of flags or an enumeration.
+type number interface {
+	~uint8 | ~uint16 | ~uint32 | ~uint64 | ~int
+	fmt.Stringer
 }
 
-func describeEnum(kind int, v uint32) (string, bool) {
-	var s fmt.Stringer
-	switch kind {
-	case typeEPType:
-		s = core.EPType(v)
-	case typeAddrFormat:
-		s = core.AddrFormat(v)
-	case typeThreading:
-		s = core.Threading(v)
-	case typeProgress:
-		s = core.Progress(v)
-	case typeProtocol:
-		s = core.Protocol(v)
-	case typeAVType:
-		s = core.AVType(v)
-	case typeAtomicType:
-		s = core.Datatype(v)
-	case typeAtomicOp:
-		s = core.AtomicOp(v)
-	case typeEQEvent:
-		s = core.EQEventType(v)
-	case typeCQFormat:
-		s = core.CQFormat(v)
-	case typeWaitObj:
-		s = core.WaitObj(v)
-	default:
-		return "", false
-	}
-	return s.String(), true
-}
+func flags[T number](p unsafe.Pointer) fmt.Stringer { return T(*(*uint64)(p)) }
+
+func enum[T number](p unsafe.Pointer) fmt.Stringer { return T(*(*uint32)(p)) }
 
 // errTexts has the texts of error numbers in C memory. Each is made once and never freed, because callers of
 // fi_strerror do not free it.
@@ -179,9 +149,7 @@ func goErrText(errnum C.int) *C.char {
 func goGetParams(extra C.int, out **C.struct_fi_param, count *C.int) (rc C.int) {
 	defer guard(&rc)
 	values, err := gofabric.Params()
-	if err != nil {
-		return C.int(status(err))
-	}
+	fail(err)
 	size := len(values) + int(extra) + 1
 	list := (*C.struct_fi_param)(C.calloc(C.size_t(size), C.size_t(unsafe.Sizeof(C.struct_fi_param{}))))
 	if list == nil {

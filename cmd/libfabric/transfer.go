@@ -21,21 +21,18 @@ import (
 const ofTransmits = core.OpInject | core.OpRemoteCQData | core.OpInjectComplete | core.OpTransmitComplete | core.OpDeliveryComplete | core.OpCommitComplete |
 	core.OpMatchComplete | core.OpFence
 
-// transmitter returns the endpoint of a number if it can send, else nil.
+// transmitter returns the endpoint of a number, which can send.
 func transmitter(id C.uint64_t) *core.Endpoint {
-	if e := lookup[*endpoint](id); e != nil {
-		return e.ep
-	}
-	return nil
+	e := must[*endpoint](id)
+	refuse(e.ep == nil)
+	return e.ep
 }
 
 //export goRecv
 func goRecv(id C.uint64_t, buf unsafe.Pointer, n C.size_t, desc C.uint64_t, src C.fi_addr_t, ctx C.uint64_t) (rc C.ssize_t) {
 	defer guard(&rc)
 	e := settled(id)
-	if e == nil {
-		return C.ssize_t(badFID)
-	}
+	refuse(e == nil)
 	return C.ssize_t(e.posted(e.rx.Recv(landing(buf, n), core.Desc(desc), core.FIAddr(src), core.OpContext(ctx))))
 }
 
@@ -43,9 +40,6 @@ func goRecv(id C.uint64_t, buf unsafe.Pointer, n C.size_t, desc C.uint64_t, src 
 func goSend(id C.uint64_t, buf unsafe.Pointer, n C.size_t, desc C.uint64_t, dest C.fi_addr_t, ctx C.uint64_t) (rc C.ssize_t) {
 	defer guard(&rc)
 	ep := transmitter(id)
-	if ep == nil {
-		return C.ssize_t(badFID)
-	}
 	return C.ssize_t(status(ep.Send(buffer(buf, n), core.Desc(desc), core.FIAddr(dest), core.OpContext(ctx))))
 }
 
@@ -53,9 +47,6 @@ func goSend(id C.uint64_t, buf unsafe.Pointer, n C.size_t, desc C.uint64_t, dest
 func goInject(id C.uint64_t, buf unsafe.Pointer, n C.size_t, dest C.fi_addr_t) (rc C.ssize_t) {
 	defer guard(&rc)
 	ep := transmitter(id)
-	if ep == nil {
-		return C.ssize_t(badFID)
-	}
 	return C.ssize_t(status(ep.Inject(buffer(buf, n), core.FIAddr(dest))))
 }
 
@@ -63,9 +54,6 @@ func goInject(id C.uint64_t, buf unsafe.Pointer, n C.size_t, dest C.fi_addr_t) (
 func goSendData(id C.uint64_t, buf unsafe.Pointer, n C.size_t, desc, data C.uint64_t, dest C.fi_addr_t, ctx C.uint64_t) (rc C.ssize_t) {
 	defer guard(&rc)
 	ep := transmitter(id)
-	if ep == nil {
-		return C.ssize_t(badFID)
-	}
 	return C.ssize_t(status(ep.SendData(buffer(buf, n), core.Desc(desc), uint64(data), core.FIAddr(dest), core.OpContext(ctx))))
 }
 
@@ -73,9 +61,6 @@ func goSendData(id C.uint64_t, buf unsafe.Pointer, n C.size_t, desc, data C.uint
 func goInjectData(id C.uint64_t, buf unsafe.Pointer, n C.size_t, data C.uint64_t, dest C.fi_addr_t) (rc C.ssize_t) {
 	defer guard(&rc)
 	ep := transmitter(id)
-	if ep == nil {
-		return C.ssize_t(badFID)
-	}
 	return C.ssize_t(status(ep.InjectData(buffer(buf, n), uint64(data), core.FIAddr(dest))))
 }
 
@@ -83,9 +68,7 @@ func goInjectData(id C.uint64_t, buf unsafe.Pointer, n C.size_t, data C.uint64_t
 func goTRecv(id C.uint64_t, buf unsafe.Pointer, n C.size_t, desc C.uint64_t, src C.fi_addr_t, tag, ignore, ctx C.uint64_t) (rc C.ssize_t) {
 	defer guard(&rc)
 	e := settled(id)
-	if e == nil {
-		return C.ssize_t(badFID)
-	}
+	refuse(e == nil)
 	return C.ssize_t(e.posted(e.rx.TRecv(landing(buf, n), core.Desc(desc), core.FIAddr(src), uint64(tag), uint64(ignore), core.OpContext(ctx))))
 }
 
@@ -93,9 +76,6 @@ func goTRecv(id C.uint64_t, buf unsafe.Pointer, n C.size_t, desc C.uint64_t, src
 func goTSend(id C.uint64_t, buf unsafe.Pointer, n C.size_t, desc C.uint64_t, dest C.fi_addr_t, tag, ctx C.uint64_t) (rc C.ssize_t) {
 	defer guard(&rc)
 	ep := transmitter(id)
-	if ep == nil {
-		return C.ssize_t(badFID)
-	}
 	return C.ssize_t(status(ep.TSend(buffer(buf, n), core.Desc(desc), core.FIAddr(dest), uint64(tag), core.OpContext(ctx))))
 }
 
@@ -103,9 +83,6 @@ func goTSend(id C.uint64_t, buf unsafe.Pointer, n C.size_t, desc C.uint64_t, des
 func goTInject(id C.uint64_t, buf unsafe.Pointer, n C.size_t, dest C.fi_addr_t, tag C.uint64_t) (rc C.ssize_t) {
 	defer guard(&rc)
 	ep := transmitter(id)
-	if ep == nil {
-		return C.ssize_t(badFID)
-	}
 	return C.ssize_t(status(ep.TInject(buffer(buf, n), core.FIAddr(dest), uint64(tag))))
 }
 
@@ -113,9 +90,6 @@ func goTInject(id C.uint64_t, buf unsafe.Pointer, n C.size_t, dest C.fi_addr_t, 
 func goTSendData(id C.uint64_t, buf unsafe.Pointer, n C.size_t, desc, data C.uint64_t, dest C.fi_addr_t, tag, ctx C.uint64_t) (rc C.ssize_t) {
 	defer guard(&rc)
 	ep := transmitter(id)
-	if ep == nil {
-		return C.ssize_t(badFID)
-	}
 	return C.ssize_t(status(ep.TSendData(buffer(buf, n), core.Desc(desc), uint64(data), core.FIAddr(dest), uint64(tag), core.OpContext(ctx))))
 }
 
@@ -123,9 +97,6 @@ func goTSendData(id C.uint64_t, buf unsafe.Pointer, n C.size_t, desc, data C.uin
 func goTInjectData(id C.uint64_t, buf unsafe.Pointer, n C.size_t, data C.uint64_t, dest C.fi_addr_t, tag C.uint64_t) (rc C.ssize_t) {
 	defer guard(&rc)
 	ep := transmitter(id)
-	if ep == nil {
-		return C.ssize_t(badFID)
-	}
 	return C.ssize_t(status(ep.TInjectData(buffer(buf, n), uint64(data), core.FIAddr(dest), uint64(tag))))
 }
 
@@ -133,9 +104,6 @@ func goTInjectData(id C.uint64_t, buf unsafe.Pointer, n C.size_t, data C.uint64_
 func goRead(id C.uint64_t, buf unsafe.Pointer, n C.size_t, desc C.uint64_t, src C.fi_addr_t, addr, key, ctx C.uint64_t) (rc C.ssize_t) {
 	defer guard(&rc)
 	ep := transmitter(id)
-	if ep == nil {
-		return C.ssize_t(badFID)
-	}
 	return C.ssize_t(status(ep.Read(buffer(buf, n), core.Desc(desc), core.FIAddr(src), uint64(addr), uint64(key), core.OpContext(ctx))))
 }
 
@@ -143,9 +111,6 @@ func goRead(id C.uint64_t, buf unsafe.Pointer, n C.size_t, desc C.uint64_t, src 
 func goWrite(id C.uint64_t, buf unsafe.Pointer, n C.size_t, desc C.uint64_t, dest C.fi_addr_t, addr, key, ctx C.uint64_t) (rc C.ssize_t) {
 	defer guard(&rc)
 	ep := transmitter(id)
-	if ep == nil {
-		return C.ssize_t(badFID)
-	}
 	return C.ssize_t(status(ep.Write(buffer(buf, n), core.Desc(desc), core.FIAddr(dest), uint64(addr), uint64(key), core.OpContext(ctx))))
 }
 
@@ -153,9 +118,6 @@ func goWrite(id C.uint64_t, buf unsafe.Pointer, n C.size_t, desc C.uint64_t, des
 func goWriteData(id C.uint64_t, buf unsafe.Pointer, n C.size_t, desc, data C.uint64_t, dest C.fi_addr_t, addr, key, ctx C.uint64_t) (rc C.ssize_t) {
 	defer guard(&rc)
 	ep := transmitter(id)
-	if ep == nil {
-		return C.ssize_t(badFID)
-	}
 	return C.ssize_t(status(ep.WriteData(buffer(buf, n), core.Desc(desc), uint64(data), core.FIAddr(dest), uint64(addr), uint64(key), core.OpContext(ctx))))
 }
 
@@ -163,9 +125,6 @@ func goWriteData(id C.uint64_t, buf unsafe.Pointer, n C.size_t, desc, data C.uin
 func goInjectWrite(id C.uint64_t, buf unsafe.Pointer, n C.size_t, dest C.fi_addr_t, addr, key C.uint64_t) (rc C.ssize_t) {
 	defer guard(&rc)
 	ep := transmitter(id)
-	if ep == nil {
-		return C.ssize_t(badFID)
-	}
 	return C.ssize_t(status(ep.InjectWrite(buffer(buf, n), core.FIAddr(dest), uint64(addr), uint64(key))))
 }
 
@@ -173,9 +132,6 @@ func goInjectWrite(id C.uint64_t, buf unsafe.Pointer, n C.size_t, dest C.fi_addr
 func goInjectWriteData(id C.uint64_t, buf unsafe.Pointer, n C.size_t, data C.uint64_t, dest C.fi_addr_t, addr, key C.uint64_t) (rc C.ssize_t) {
 	defer guard(&rc)
 	ep := transmitter(id)
-	if ep == nil {
-		return C.ssize_t(badFID)
-	}
 	return C.ssize_t(status(ep.InjectWriteData(buffer(buf, n), uint64(data), core.FIAddr(dest), uint64(addr), uint64(key))))
 }
 
@@ -215,23 +171,19 @@ func descs(out []core.Desc, p *unsafe.Pointer, n C.size_t) []core.Desc {
 }
 
 // triggered reads the fi_triggered_context that is the context of a call with FI_TRIGGER.
-func (a *args) triggered(flags core.OpFlags, context unsafe.Pointer) (*core.TriggeredContext, error) {
+func (a *args) triggered(flags core.OpFlags, context unsafe.Pointer) *core.TriggeredContext {
 	if flags&core.OpTrigger == 0 {
-		return nil, nil
+		return nil
 	}
-	if context == nil {
-		return nil, core.ErrInval
-	}
+	refuse(context == nil)
 	c := (*C.struct_fi_triggered_context)(context)
 	a.trigger = core.TriggeredContext{EventType: core.TriggerEvent(c.event_type), Threshold: uint64(c.trigger.threshold)}
 	if a.trigger.EventType == core.TriggerThreshold {
 		o := objectAt(unsafe.Pointer(c.trigger.cntr))
-		if o == nil {
-			return nil, core.ErrInval
-		}
+		refuse(o == nil)
 		a.trigger.Cntr, _ = o.core.(*core.Counter)
 	}
-	return &a.trigger, nil
+	return &a.trigger
 }
 
 // badArray reports whether p cannot be an array of n elements.
@@ -245,33 +197,25 @@ func (a *args) fillIOV(iov *C.struct_iovec, desc *unsafe.Pointer, n C.size_t, fl
 	a.iov, a.desc = vectors(a.iov[:0], iov, n), descs(a.desc[:0], desc, n)
 }
 
-func (a *args) fillMsg(m *C.struct_fi_msg, flags core.OpFlags) error {
-	if badArray(unsafe.Pointer(m.msg_iov), m.iov_count) {
-		return core.ErrInval
-	}
+func (a *args) fillMsg(m *C.struct_fi_msg, flags core.OpFlags) {
+	refuse(badArray(unsafe.Pointer(m.msg_iov), m.iov_count))
 	a.fillIOV(m.msg_iov, m.desc, m.iov_count, flags)
-	t, err := a.triggered(flags, m.context)
-	a.msg = core.MsgArgs{IOV: a.iov, Desc: a.desc, Addr: core.FIAddr(m.addr), Ctx: fromContext(m.context), Data: uint64(m.data), Trigger: t}
-	return err
+	a.msg = core.MsgArgs{IOV: a.iov, Desc: a.desc, Addr: core.FIAddr(m.addr), Ctx: fromContext(m.context), Data: uint64(m.data), Trigger: a.triggered(flags, m.context)}
 }
 
 //export goMsgV
 func goMsgV(id C.uint64_t, op C.int, m *C.struct_fi_msg, flags C.uint64_t) (rc C.ssize_t) {
 	defer guard(&rc)
-	e := lookup[*endpoint](id)
-	if e == nil || m == nil || (e.ep == nil && op >= C.GF_SENDV) {
-		return C.ssize_t(badFID)
-	}
+	e := must[*endpoint](id)
+	refuse(m == nil || (e.ep == nil && op >= C.GF_SENDV))
 	if op < C.GF_SENDV {
 		e.settle()
 	}
 	a := argPool.Get().(*args)
 	defer a.drop()
 	of := core.OpFlags(flags)
-	err := a.fillMsg(m, of)
-	if err != nil {
-		return C.ssize_t(status(err))
-	}
+	a.fillMsg(m, of)
+	var err error
 	switch op {
 	case C.GF_RECVV:
 		err = e.rx.RecvV(a.iov, a.desc, a.msg.Addr, a.msg.Ctx)
@@ -288,34 +232,26 @@ func goMsgV(id C.uint64_t, op C.int, m *C.struct_fi_msg, flags C.uint64_t) (rc C
 	return C.ssize_t(status(err))
 }
 
-func (a *args) fillTagged(m *C.struct_fi_msg_tagged, flags core.OpFlags) error {
-	if badArray(unsafe.Pointer(m.msg_iov), m.iov_count) {
-		return core.ErrInval
-	}
+func (a *args) fillTagged(m *C.struct_fi_msg_tagged, flags core.OpFlags) {
+	refuse(badArray(unsafe.Pointer(m.msg_iov), m.iov_count))
 	a.fillIOV(m.msg_iov, m.desc, m.iov_count, flags)
-	t, err := a.triggered(flags, m.context)
 	a.tagged = core.TaggedArgs{IOV: a.iov, Desc: a.desc, Addr: core.FIAddr(m.addr), Tag: uint64(m.tag), Ignore: uint64(m.ignore), Ctx: fromContext(m.context),
-		Data: uint64(m.data), Trigger: t}
-	return err
+		Data: uint64(m.data), Trigger: a.triggered(flags, m.context)}
 }
 
 //export goTaggedV
 func goTaggedV(id C.uint64_t, op C.int, m *C.struct_fi_msg_tagged, flags C.uint64_t) (rc C.ssize_t) {
 	defer guard(&rc)
-	e := lookup[*endpoint](id)
-	if e == nil || m == nil || (e.ep == nil && op >= C.GF_SENDV) {
-		return C.ssize_t(badFID)
-	}
+	e := must[*endpoint](id)
+	refuse(m == nil || (e.ep == nil && op >= C.GF_SENDV))
 	if op < C.GF_SENDV {
 		e.settle()
 	}
 	a := argPool.Get().(*args)
 	defer a.drop()
 	of := core.OpFlags(flags)
-	err := a.fillTagged(m, of)
-	if err != nil {
-		return C.ssize_t(status(err))
-	}
+	a.fillTagged(m, of)
+	var err error
 	t := &a.tagged
 	switch op {
 	case C.GF_RECVV:
@@ -333,33 +269,25 @@ func goTaggedV(id C.uint64_t, op C.int, m *C.struct_fi_msg_tagged, flags C.uint6
 	return C.ssize_t(status(err))
 }
 
-func (a *args) fillRMA(m *C.struct_fi_msg_rma, flags core.OpFlags) error {
-	if badArray(unsafe.Pointer(m.msg_iov), m.iov_count) || badArray(unsafe.Pointer(m.rma_iov), m.rma_iov_count) {
-		return core.ErrInval
-	}
+func (a *args) fillRMA(m *C.struct_fi_msg_rma, flags core.OpFlags) {
+	refuse(badArray(unsafe.Pointer(m.msg_iov), m.iov_count) || badArray(unsafe.Pointer(m.rma_iov), m.rma_iov_count))
 	a.iov, a.desc, a.rma = vectors(a.iov[:0], m.msg_iov, m.iov_count), descs(a.desc[:0], m.desc, m.iov_count), a.rma[:0]
 	for _, r := range unsafe.Slice(m.rma_iov, int(m.rma_iov_count)) {
 		a.rma = append(a.rma, core.RMAIov{Addr: uint64(r.addr), Len: uint64(r.len), Key: uint64(r.key)})
 	}
-	t, err := a.triggered(flags, m.context)
-	a.rmaArgs = core.RMAArgs{IOV: a.iov, Desc: a.desc, Addr: core.FIAddr(m.addr), RMAIOV: a.rma, Ctx: fromContext(m.context), Data: uint64(m.data), Trigger: t}
-	return err
+	a.rmaArgs = core.RMAArgs{IOV: a.iov, Desc: a.desc, Addr: core.FIAddr(m.addr), RMAIOV: a.rma, Ctx: fromContext(m.context), Data: uint64(m.data), Trigger: a.triggered(flags, m.context)}
 }
 
 //export goRMAV
 func goRMAV(id C.uint64_t, op C.int, m *C.struct_fi_msg_rma, flags C.uint64_t) (rc C.ssize_t) {
 	defer guard(&rc)
 	ep := transmitter(id)
-	if ep == nil || m == nil {
-		return C.ssize_t(badFID)
-	}
+	refuse(m == nil)
 	a := argPool.Get().(*args)
 	defer a.drop()
 	of := core.OpFlags(flags)
-	err := a.fillRMA(m, of)
-	if err != nil {
-		return C.ssize_t(status(err))
-	}
+	a.fillRMA(m, of)
+	var err error
 	r := &a.rmaArgs
 	switch op {
 	case C.GF_RECVV:

@@ -21,21 +21,15 @@ func work(d *domain, command C.int, arg unsafe.Pointer) error {
 	if command == C.FI_FLUSH_WORK {
 		return d.FlushWork(nil)
 	}
-	if arg == nil {
-		return core.ErrInval
-	}
+	refuse(arg == nil)
 	if command == C.FI_CANCEL_WORK {
 		return d.CancelWork(fromContext(arg))
 	}
 	c := (*C.struct_fi_deferred_work)(arg)
 	w := &core.DeferredWork{Ctx: fromContext(arg), Threshold: uint64(c.threshold), OpType: core.OpType(c.op_type),
 		TriggeringCntr: counterAt(c.triggering_cntr), CompletionCntr: counterAt(c.completion_cntr)}
-	if c.op == nil || w.TriggeringCntr == nil || (c.completion_cntr != nil && w.CompletionCntr == nil) {
-		return core.ErrInval
-	}
-	if err := operation(w, c.op); err != nil {
-		return err
-	}
+	refuse(c.op == nil || w.TriggeringCntr == nil || (c.completion_cntr != nil && w.CompletionCntr == nil))
+	operation(w, c.op)
 	return d.QueueWork(w)
 }
 
@@ -56,69 +50,51 @@ func endpointAt(p *C.struct_fid_ep) core.Object {
 }
 
 // operation reads the structure of op_type.
-func operation(w *core.DeferredWork, op unsafe.Pointer) error {
+func operation(w *core.DeferredWork, op unsafe.Pointer) {
 	a := new(args)
 	switch w.OpType {
 	case core.OpRecv, core.OpSend:
 		c := (*C.struct_fi_op_msg)(op)
-		err := a.fillMsg(&c.msg, 0)
+		a.fillMsg(&c.msg, 0)
 		w.Msg = &core.OpMsg{EP: endpointAt(c.ep), Msg: a.msg, Flags: core.OpFlags(c.flags)}
-		return err
 	case core.OpTRecv, core.OpTSend:
 		c := (*C.struct_fi_op_tagged)(op)
-		err := a.fillTagged(&c.msg, 0)
+		a.fillTagged(&c.msg, 0)
 		w.Tagged = &core.OpTagged{EP: endpointAt(c.ep), Msg: a.tagged, Flags: core.OpFlags(c.flags)}
-		return err
 	case core.OpRead, core.OpWrite:
 		c := (*C.struct_fi_op_rma)(op)
-		err := a.fillRMA(&c.msg, 0)
+		a.fillRMA(&c.msg, 0)
 		ep, ok := endpointAt(c.ep).(*core.Endpoint)
-		if !ok {
-			return core.ErrInval
-		}
+		refuse(!ok)
 		w.RMA = &core.OpRMA{EP: ep, Msg: a.rmaArgs, Flags: core.OpFlags(c.flags)}
-		return err
 	case core.OpCntrSet, core.OpCntrAdd:
 		c := (*C.struct_fi_op_cntr)(op)
 		w.Cntr = &core.OpCntr{Cntr: counterAt(c.cntr), Value: uint64(c.value)}
-		if w.Cntr.Cntr == nil {
-			return core.ErrInval
-		}
-		return nil
+		refuse(w.Cntr.Cntr == nil)
 	case core.OpAtomic, core.OpFetchAtomic, core.OpCompareAtomic:
-		return atomicOperation(w, op, a)
+		atomicOperation(w, op, a)
+	default:
+		fail(core.ErrInval)
 	}
-	return core.ErrInval
 }
 
-func atomicOperation(w *core.DeferredWork, op unsafe.Pointer, a *args) error {
+func atomicOperation(w *core.DeferredWork, op unsafe.Pointer, a *args) {
 	c := (*C.struct_fi_op_atomic)(op) // the common beginning of the three structures
-	if err := a.fillAtomic(&c.msg, 0); err != nil {
-		return err
-	}
+	a.fillAtomic(&c.msg, 0)
 	ep, ok := endpointAt(c.ep).(*core.Endpoint)
-	if !ok {
-		return core.ErrInval
-	}
+	refuse(!ok)
 	flags := c.flags
 	switch w.OpType {
 	case core.OpFetchAtomic:
 		f := (*C.struct_fi_op_fetch_atomic)(op)
-		if err := a.fillFetch(&f.fetch); err != nil {
-			return err
-		}
+		a.fillFetch(&f.fetch)
 		flags = f.flags
 	case core.OpCompareAtomic:
 		f := (*C.struct_fi_op_compare_atomic)(op)
-		if err := a.fillFetch(&f.fetch); err != nil {
-			return err
-		}
-		if err := a.fillCompare(&f.compare); err != nil {
-			return err
-		}
+		a.fillFetch(&f.fetch)
+		a.fillCompare(&f.compare)
 		flags = f.flags
 	}
 	w.Atomic = &core.OpAtomicArgs{EP: ep, Msg: a.atomic, Result: a.result, ResultDesc: a.resultDesc, Compare: a.compare, CompareDesc: a.compareDesc,
 		Flags: core.OpFlags(flags)}
-	return nil
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -156,9 +157,7 @@ func (f *benchFlags) config() (bench.Config, error) {
 		if err := c.Native.Find(); err != nil {
 			return c, err
 		}
-		if c.Rounds == 0 {
-			c.Rounds = 3
-		}
+		c.Rounds = cmp.Or(c.Rounds, 3)
 	}
 	if f.plot != "" {
 		if err := bench.CheckPlot(f.plot); err != nil {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"math"
 	"strings"
 
@@ -133,7 +134,7 @@ func (a *app) runInfo(cmd *cobra.Command, o *infoOptions) error {
 		refused = append(refused, more...)
 	}
 	if o.js {
-		return firstError(a.json(infoReport(found, refused, taken, o)), err)
+		return cmp.Or(a.json(infoReport(found, refused, taken, o)), err)
 	}
 	switch {
 	case err != nil:
@@ -153,15 +154,6 @@ func (a *app) runInfo(cmd *cobra.Command, o *infoOptions) error {
 		}
 	}
 	return err
-}
-
-func firstError(errs ...error) error {
-	for _, err := range errs {
-		if err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 func (a *app) printProviders(list []*core.Info) {

@@ -34,9 +34,6 @@ var sizes = [...]uint8{
 	Float16: 2, BFloat16: 2, Float8E4M3: 1, Float8E5M2: 1,
 }
 
-// MaxSize is the length of the largest operand, in bytes.
-const MaxSize = 2 * extSize
-
 // Size returns the length of one operand in bytes, or 0 for an unknown type.
 func Size(dt Datatype) int {
 	if int(dt) >= len(sizes) {

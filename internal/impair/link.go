@@ -1,6 +1,7 @@
 package impair
 
 import (
+	"cmp"
 	"math/rand/v2"
 	"time"
 
@@ -60,9 +61,7 @@ func (l *Link) Init(seed, stream uint64, start mono.Time, spans []Span) {
 
 // Set changes the faults. Check must have accepted them. Datagrams in flight are not affected.
 func (l *Link) Set(f Faults) {
-	if f.Backlog == 0 {
-		f.Backlog = DefaultBacklog
-	}
+	f.Backlog = cmp.Or(f.Backlog, DefaultBacklog)
 	l.faults = f
 	l.loss, l.dup, l.reorder, l.corrupt = threshold(f.Loss), threshold(f.Dup), threshold(f.Reorder), threshold(f.Corrupt)
 	l.chance = l.loss|l.dup|l.reorder|l.corrupt != 0 || f.Jitter > 0

@@ -27,9 +27,9 @@ func TestNoAllocs(t *testing.T) {
 			r[0].Src, r[0].Tag, r[0].Ignore = AnySource, 1, 0
 			r[1].Src, r[1].Tag, r[1].Ignore = 2, 2, 0
 			r[2].Src, r[2].Tag, r[2].Ignore = AnySource, 3, 3 // a class that is made and dropped
+			q.Post(&r[2])
 			q.Post(&r[0])
 			q.Post(&r[1])
-			q.PostFront(&r[2])
 			if q.Match(2, 1) != &r[2] || q.Match(2, 1) != &r[0] || q.Match(2, 2) != &r[1] {
 				t.Fatal("mismatch")
 			}

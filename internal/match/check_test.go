@@ -73,7 +73,7 @@ func (p *posted[R]) checkAgeIndex() error {
 	if !p.ageIndex.on {
 		return nil
 	}
-	n, last := 0, p.first-1
+	n, last := 0, int64(-1)
 	for _, e := range p.ageIndex.entries {
 		if e.r == nil || e.seq <= last {
 			return fmt.Errorf("roster: #%d behind #%d", e.seq, last)

@@ -35,12 +35,6 @@ func (m *model) post(src, tag, ignore uint64) {
 	m.posted = append(m.posted, r)
 }
 
-func (m *model) postFront(src, tag, ignore uint64) {
-	r := m.newRecv(src, tag, ignore)
-	m.q.PostFront(r)
-	m.posted = slices.Insert(m.posted, 0, r)
-}
-
 func (m *model) arrive(src, tag uint64) {
 	m.id++
 	x := &Msg[int]{Src: src, Tag: tag, Value: m.id}
@@ -156,7 +150,6 @@ func TestModel(t *testing.T) {
 			"":       func(t *rapid.T) { m.compare(t) },
 			"post":   post,
 			"post2":  post,
-			"front":  func(t *rapid.T) { m.postFront(srcs.Draw(t, "src"), tags.Draw(t, "tag"), masks.Draw(t, "ignore")) },
 			"match":  func(t *rapid.T) { m.match(t, srcs.Draw(t, "src"), tags.Draw(t, "tag"), true) },
 			"peekp":  func(t *rapid.T) { m.match(t, srcs.Draw(t, "src"), tags.Draw(t, "tag"), false) },
 			"cancel": func(t *rapid.T) { m.cancel(t, index(t, len(m.posted))) },

@@ -22,13 +22,9 @@ func (r *Recv[R]) Accepts(src, tag uint64) bool {
 	return (r.Src == AnySource || r.Src == src) && (r.Tag^tag)&^r.Ignore == 0
 }
 
-// Post appends r to the posted receives.
+// Post appends r to the posted receives. A multi-receive buffer (FI_MULTI_RECV) stays posted, with [Queue.PeekPosted]
+// for each message and [Queue.Remove] at the end.
 func (q *Queue[R, M]) Post(r *Recv[R]) { q.posted.pushBack(r) }
-
-// PostFront makes r the oldest posted receive. It is for the remainder of a multi-receive buffer (FI_MULTI_RECV)
-// that was the oldest. One that stays posted, with [Queue.PeekPosted] for each message and [Queue.Remove] at the
-// end, keeps its place among the others.
-func (q *Queue[R, M]) PostFront(r *Recv[R]) { q.posted.pushFront(r) }
 
 // Match removes and returns the oldest posted receive that accepts a message from src with this tag, or returns
 // nil. Only undirected receives accept a message whose src is AnySource.
@@ -75,7 +71,6 @@ func (q *Queue[R, M]) Posted() int { return q.posted.n }
 // misses, more than to find it in the index.
 type posted[R any] struct {
 	n          int
-	first      int64 // number that pushFront assigned last
 	last       int64 // number that pushBack assigns next
 	head, tail *Recv[R]
 	listed     class[R] // the class of all receives in the list
@@ -108,28 +103,6 @@ func (p *posted[R]) pushBack(r *Recv[R]) {
 		p.tail.next = r
 	}
 	p.tail = r
-}
-
-// pushFront adds r as the oldest.
-func (p *posted[R]) pushFront(r *Recv[R]) {
-	if r.class != nil {
-		panic("match: queued twice")
-	}
-	p.first--
-	r.seq = p.first
-	p.n++
-	if p.indexed {
-		p.enter(r)
-		p.ageIndex.drop()
-		return
-	}
-	p.listed.owner, r.class, r.next = p, &p.listed, p.head
-	if p.head == nil {
-		p.tail = r
-	} else {
-		p.head.prev = r
-	}
-	p.head = r
 }
 
 // enter adds r to the index.

@@ -92,7 +92,7 @@ func (t *postedTable[R]) findPast(c *class[R], hash, src, tag uint64) *Recv[R] {
 	return nil
 }
 
-// insert adds r, whose class is set, to the receives with its key, as the youngest or the oldest.
+// insert adds r, whose class is set, to the receives with its key, as the youngest.
 func (t *postedTable[R]) insert(r *Recv[R]) {
 	if t.keys >= meanLoad*len(t.lines) {
 		t.resize(max(minLines, 2*len(t.lines)))
@@ -109,14 +109,10 @@ func (t *postedTable[R]) insert(r *Recv[R]) {
 	}
 }
 
-// addToRing adds r to the ring of old, which find has returned just before. In the ring the youngest is before the
-// oldest.
+// addToRing adds r to the ring of old. In the ring the youngest is before the oldest.
 func (t *postedTable[R]) addToRing(r, old *Recv[R]) {
 	if old.next == nil {
 		old.next, old.prev = old, old
-	}
-	if r.seq < old.seq {
-		*t.slot(t.lastFound) = r
 	}
 	r.prev, r.next = old.prev, old
 	r.prev.next, old.prev = r, r

@@ -129,27 +129,6 @@ func TestTake(t *testing.T) {
 	}
 }
 
-func TestPostFront(t *testing.T) {
-	for _, fill := range []int{0, 200} {
-		var q queue
-		multi := recv("multi", AnySource, 7, 0)
-		q.Post(multi)
-		postFillers(&q, fill)
-		q.Post(recv("next", AnySource, 7, 0))
-		q.Match(1, 1) // no match: builds the index
-		for range 3 {
-			if r := q.Match(1, 7); r != multi {
-				t.Fatalf("%d fillers: got %v, want the remainder of the multi-receive", fill, r)
-			}
-			q.PostFront(multi)
-		}
-		q.Match(1, 7)
-		if r := q.Match(1, 7); r == nil || r.Value != "next" {
-			t.Fatalf("%d fillers: got %v, want next", fill, r)
-		}
-	}
-}
-
 func TestRemoveAndFind(t *testing.T) {
 	var q, other queue
 	a, b, c := recv("a", AnySource, 1, 0), recv("b", AnySource, 2, 0), recv("b", AnySource, 3, 0)
@@ -237,9 +216,8 @@ func TestSetSource(t *testing.T) {
 
 func TestQueuedTwicePanics(t *testing.T) {
 	for name, again := range map[string]func(*queue, *Recv[string], *Msg[string]){
-		"Post":      func(q *queue, r *Recv[string], _ *Msg[string]) { q.Post(r) },
-		"PostFront": func(q *queue, r *Recv[string], _ *Msg[string]) { q.PostFront(r) },
-		"Arrive":    func(q *queue, _ *Recv[string], m *Msg[string]) { q.Arrive(m) },
+		"Post":   func(q *queue, r *Recv[string], _ *Msg[string]) { q.Post(r) },
+		"Arrive": func(q *queue, _ *Recv[string], m *Msg[string]) { q.Arrive(m) },
 	} {
 		func() {
 			var q queue

@@ -60,9 +60,6 @@ func (t Time) Sub(u Time) time.Duration { return time.Duration(t - u) }
 // be unset.
 func (t Time) Before(u Time) bool { return t < u }
 
-// After reports whether t is later than u.
-func (t Time) After(u Time) bool { return t > u }
-
 // IsNone reports whether t is the zero Time.
 func (t Time) IsNone() bool { return t == None }
 

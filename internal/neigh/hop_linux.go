@@ -1,6 +1,7 @@
 package neigh
 
 import (
+	"cmp"
 	"net"
 	"net/netip"
 	"sync/atomic"
@@ -250,7 +251,7 @@ func (t *Table) probe(h *hop) error {
 func (t *Table) renew(e *entry) {
 	s, err := stackOf(e.key.hop.link, t.device)
 	if e.hop != nil {
-		err = cmpOr(err, e.hop.err)
+		err = cmp.Or(err, e.hop.err)
 	}
 	if err != nil {
 		e.fail(err)

@@ -1,6 +1,8 @@
 package neigh
 
 import (
+	"cmp"
+
 	"github.com/vishvananda/netlink"
 	"golang.org/x/sys/unix"
 
@@ -35,9 +37,7 @@ func deviceOf(l netlink.Link) device {
 		// Packets have priority 0 (SO_PRIORITY).
 		d.tag = frame.Tag{Proto: uint16(v.VlanProtocol), TCI: uint16(v.VlanId) | uint16(v.EgressQosMap[0])<<13}
 		d.parent, d.foreign = a.ParentIndex, a.NetNsID >= 0
-		if d.tag.Proto == 0 {
-			d.tag.Proto = frame.TagC // kernels before 3.10 have no other protocol
-		}
+		d.tag.Proto = cmp.Or(d.tag.Proto, frame.TagC) // kernels before 3.10 have no other protocol
 	}
 	return d
 }

@@ -1,6 +1,7 @@
 package neigh
 
 import (
+	"cmp"
 	"errors"
 	"net"
 	"net/netip"
@@ -26,7 +27,7 @@ func (t *Table) lookup(q question) (*entry, error) {
 			return nil, ErrAddress
 		}
 		if has, err := t.hasAddress(q.v.src); err != nil || !has {
-			return nil, cmpOr(err, ErrAddress) // IPv4's routes would report that, IPv6's do not
+			return nil, cmp.Or(err, ErrAddress) // IPv4's routes would report that, IPv6's do not
 		}
 	}
 	r, err := t.route(to, q.v.src, iface)
@@ -65,16 +66,6 @@ func (t *Table) lookup(q question) (*entry, error) {
 		return nil, ErrLocal
 	}
 	return t.entry(key)
-}
-
-// cmpOr returns the first error that is not nil.
-func cmpOr(errs ...error) error {
-	for _, err := range errs {
-		if err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // passing reports whether the same question may later have another answer although nothing changes.

@@ -43,9 +43,6 @@ func (b *Burst) Cut() {
 	if n := len(b.ends); n > 0 {
 		first = b.ends[n-1]
 	}
-	for _, e := range b.v.vec[first:] {
-		b.v.bytes -= int(e.Len)
-	}
 	clear(b.v.vec[first:])
 	b.v.vec = b.v.vec[:first]
 }

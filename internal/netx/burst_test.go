@@ -65,8 +65,8 @@ func TestBurstCut(t *testing.T) {
 	if !b.End() || !b.Append([]byte("lost")) || b.Append([]byte("no room")) {
 		t.Fatal("room for three buffers, not for four")
 	}
-	if b.Cut(); b.Len() != 1 || b.v.Room() != 1 || b.v.Bytes() != 2 {
-		t.Errorf("%d datagrams, room for %d buffers, %d bytes", b.Len(), b.v.Room(), b.v.Bytes())
+	if b.Cut(); b.Len() != 1 || b.v.Room() != 1 {
+		t.Errorf("%d datagrams, room for %d buffers", b.Len(), b.v.Room())
 	}
 	if b.Append([]byte("z")); b.End() {
 		t.Error("room for a fourth buffer")

@@ -30,7 +30,7 @@ func sysSendToV(fd FD, to *SockAddr, v *IOV, seg int) syscall.Errno {
 	if seg != 0 {
 		return syscall.ENOTSUP
 	}
-	return sendTo(fd, to, v.pending())
+	return sendTo(fd, to, v.vec)
 }
 
 // SetGRO makes the kernel deliver runs of equal datagrams of one sender in one receive (UDP_GRO). It returns

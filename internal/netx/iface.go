@@ -5,6 +5,8 @@ package netx
 import (
 	"net"
 	"net/netip"
+	"slices"
+	"strings"
 )
 
 // Interface is one address of one network interface. An interface with several addresses has several entries.
@@ -131,12 +133,10 @@ func IsLocal(addr netip.Addr) bool {
 	if err != nil {
 		return false
 	}
-	for _, a := range addrs {
-		if p, ok := toPrefix(a); ok && p.Addr() == addr {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(addrs, func(a net.Addr) bool {
+		p, ok := toPrefix(a)
+		return ok && p.Addr() == addr
+	})
 }
 
 // kindByName guesses the kind from flags and name, for systems that report no more.
@@ -167,12 +167,7 @@ func isDockerName(name string) bool {
 	if len(name) != 15 || name[:3] != "br-" {
 		return false
 	}
-	for _, c := range name[3:] {
-		if (c < '0' || c > '9') && (c < 'a' || c > 'f') {
-			return false
-		}
-	}
-	return true
+	return strings.Trim(name[3:], "0123456789abcdef") == ""
 }
 
 func namePrefix(name string, prefixes ...string) bool {

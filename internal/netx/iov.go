@@ -9,18 +9,14 @@ const (
 	IOVMax = 1024
 )
 
-// IOV is a list of buffers that one call sends or fills in order. Append adds buffers, SendV or RecvV passes them
-// to the kernel, and Consume drops the bytes that the kernel has sent or filled. A connection or domain reuses one
-// IOV without limit: nothing allocates after the first Append. The zero IOV is ready for use.
+// IOV is a list of buffers that one call sends or fills in order: Append adds buffers, SendV or RecvV passes them to
+// the kernel. A connection or domain reuses one IOV without limit: nothing allocates after the first Append. The zero
+// IOV is ready for use.
 //
 // An IOV refers to the buffers and does not copy them. They must not be changed (sending) or read (receiving) until
-// Consume or Reset. They may be Go memory, which the list keeps alive, or C memory, which its owner must keep
-// alive. An IOV is not for concurrent use.
-type IOV struct {
-	vec   []iovec
-	head  int // vec[:head] is consumed
-	bytes int // left in vec[head:]
-}
+// Reset. They may be Go memory, which the list keeps alive, or C memory, which its owner must keep alive. An IOV is
+// not for concurrent use.
+type IOV struct{ vec []iovec }
 
 // NewIOV returns an IOV for up to capacity buffers, between 1 and IOVMax.
 func NewIOV(capacity int) *IOV {
@@ -29,8 +25,8 @@ func NewIOV(capacity int) *IOV {
 
 // Reset empties the list and drops its references to buffers.
 func (v *IOV) Reset() {
-	clear(v.vec[v.head:])
-	v.vec, v.head, v.bytes = v.vec[:0], 0, 0
+	clear(v.vec)
+	v.vec = v.vec[:0]
 }
 
 // Append adds a buffer at the end, and reports whether there was room. An empty buffer needs no room. Of a buffer
@@ -43,34 +39,21 @@ func (v *IOV) Append(b []byte) bool {
 		v.Append(b[:iovecMax:iovecMax])
 		return false
 	}
-	if len(v.vec) == cap(v.vec) && !v.makeRoom() {
+	if v.vec == nil {
+		v.vec = make([]iovec, 0, IOVDefault)
+	}
+	if len(v.vec) == cap(v.vec) {
 		return false
 	}
 	v.vec = v.vec[:len(v.vec)+1]
 	e := &v.vec[len(v.vec)-1]
 	e.Base = &b[0]
 	e.SetLen(len(b))
-	v.bytes += len(b)
 	return true
 }
 
-// makeRoom frees a place by moving the list over its consumed part, or by the first allocation of a zero IOV.
-func (v *IOV) makeRoom() bool {
-	switch {
-	case v.vec == nil:
-		v.vec = make([]iovec, 0, IOVDefault)
-		return true
-	case v.head > 0:
-		n := copy(v.vec, v.vec[v.head:])
-		clear(v.vec[n:])
-		v.vec, v.head = v.vec[:n], 0
-		return true
-	}
-	return false
-}
-
-// Len is the number of buffers left.
-func (v *IOV) Len() int { return len(v.vec) - v.head }
+// Len is the number of buffers.
+func (v *IOV) Len() int { return len(v.vec) }
 
 // Room is the number of buffers that can still be added.
 func (v *IOV) Room() int {
@@ -79,33 +62,3 @@ func (v *IOV) Room() int {
 	}
 	return cap(v.vec) - v.Len()
 }
-
-// Bytes is the number of bytes left in the list.
-func (v *IOV) Bytes() int { return v.bytes }
-
-// Consume drops the first n bytes, where n is the result of SendV or RecvV. It panics if the list holds fewer
-// bytes.
-func (v *IOV) Consume(n int) {
-	if n < 0 || n > v.bytes {
-		panic("netx: IOV.Consume out of range")
-	}
-	v.bytes -= n
-	for n > 0 {
-		e := &v.vec[v.head]
-		size := int(e.Len)
-		if n < size {
-			e.Base = forward(e.Base, n)
-			e.SetLen(size - n)
-			return
-		}
-		n -= size
-		*e = iovec{}
-		v.head++
-	}
-	if v.bytes == 0 {
-		v.vec, v.head = v.vec[:0], 0
-	}
-}
-
-// pending returns the part of the list that the next call passes to the kernel.
-func (v *IOV) pending() []iovec { return v.vec[v.head:] }

@@ -23,32 +23,19 @@ func TestIOVModel(t *testing.T) {
 					model = append(model, b)
 				}
 			},
-			"consume": func(rt *rapid.T) {
-				n := rapid.IntRange(0, v.Bytes()).Draw(rt, "n")
-				v.Consume(n)
-				for n > 0 && n >= len(model[0]) {
-					n -= len(model[0])
-					model = model[1:]
-				}
-				if n > 0 {
-					model[0] = model[0][n:]
-				}
-			},
 			"reset": func(rt *rapid.T) {
 				v.Reset()
 				model = nil
 			},
 			"": func(rt *rapid.T) {
 				want := bytes.Join(model, nil)
-				if v.Len() != len(model) || v.Bytes() != len(want) || v.Room() != capacity-len(model) ||
-					!bytes.Equal(flatten(v), want) {
-					rt.Fatalf("%d buffers, %d bytes, room %d: %x; want %x", v.Len(), v.Bytes(), v.Room(),
-						flatten(v), want)
+				if v.Len() != len(model) || v.Room() != capacity-len(model) || !bytes.Equal(flatten(v), want) {
+					rt.Fatalf("%d buffers, room %d: %x; want %x", v.Len(), v.Room(), flatten(v), want)
 				}
-				// Consumed or reset entries must not keep memory alive.
+				// Reset entries must not keep memory alive.
 				all := v.vec[:cap(v.vec)]
 				for i := range all {
-					if (i < v.head || i >= len(v.vec)) && all[i].Base != nil {
+					if i >= len(v.vec) && all[i].Base != nil {
 						rt.Fatalf("place %d of %d still refers to a buffer", i, len(all))
 					}
 				}
@@ -76,15 +63,5 @@ func TestIOVBounds(t *testing.T) {
 	}
 	if v.Append(b) {
 		t.Error("one more than the capacity fits")
-	}
-	for _, n := range []int{-1, v.Bytes() + 1} {
-		func() {
-			defer func() {
-				if recover() == nil {
-					t.Errorf("Consume(%d) of %d is accepted", n, v.Bytes())
-				}
-			}()
-			v.Consume(n)
-		}()
 	}
 }

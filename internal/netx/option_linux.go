@@ -22,18 +22,6 @@ func SetRetransmitMin(fd FD, d time.Duration) error {
 	return setInt(fd, unix.IPPROTO_TCP, unix.TCP_RTO_MIN_US, roundUp(d, time.Microsecond))
 }
 
-// SetBusyPoll makes receives on the socket poll the device for up to d before they give up (SO_BUSY_POLL).
-// unix.ENOTSUP: the system has no such option. unix.EPERM: raising the time needs CAP_NET_ADMIN.
-func SetBusyPoll(fd FD, d time.Duration) error {
-	return setInt(fd, unix.SOL_SOCKET, unix.SO_BUSY_POLL, roundUp(d, time.Microsecond))
-}
-
-// SetQuickAck turns delayed acknowledgements off, until the kernel turns them on again (TCP_QUICKACK, tcp(7)).
-// unix.ENOTSUP: the system has no such option.
-func SetQuickAck(fd FD, on bool) error {
-	return setInt(fd, unix.IPPROTO_TCP, unix.TCP_QUICKACK, flag(on))
-}
-
 // SetCongestion chooses the congestion control of a connection by name (tcp(7), TCP_CONGESTION). ENOENT: the system
 // does not have it. EPERM: the process may not use it.
 func SetCongestion(fd FD, name string) error {

@@ -40,10 +40,6 @@ func (p *Poller) Close() error {
 	return Close(fd)
 }
 
-// FD returns a descriptor that is readable while any watched one is ready (an epoll can watch another), or NoFD
-// where the system has none.
-func (p *Poller) FD() FD { return p.fd }
-
 // Add starts to watch fd for ev, and reports it as token. It returns unix.EEXIST when fd is watched already.
 // Callers Del a descriptor before they close it.
 func (p *Poller) Add(fd FD, ev Events, token uint64) error {

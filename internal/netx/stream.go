@@ -29,24 +29,23 @@ func Send(fd FD, b []byte, more bool) (n int, err syscall.Errno) {
 	}
 }
 
-// RecvV receives into the buffers of v in turn. The caller passes the result to v.Consume. Errors are those of
-// Recv.
+// RecvV receives into the buffers of v in turn. Errors are those of Recv.
 func RecvV(fd FD, v *IOV) (n int, err syscall.Errno) {
-	if v.bytes == 0 {
+	if len(v.vec) == 0 {
 		return 0, syscall.EINVAL
 	}
 	for {
-		if n, err = sysRecvmsg(fd, v.pending()); err != syscall.EINTR {
+		if n, err = sysRecvmsg(fd, v.vec); err != syscall.EINTR {
 			return n, err
 		}
 	}
 }
 
-// SendV sends the buffers of v in turn, or as much of them as the kernel takes. The caller passes the result to
-// v.Consume. Errors are those of Send.
+// SendV sends the buffers of v in turn, or as much of them as the kernel takes. Errors are those of
+// Send.
 func SendV(fd FD, v *IOV, more bool) (n int, err syscall.Errno) {
 	for {
-		if n, err = sysSendmsg(fd, v.pending(), more); err != syscall.EINTR {
+		if n, err = sysSendmsg(fd, v.vec, more); err != syscall.EINTR {
 			return n, err
 		}
 	}

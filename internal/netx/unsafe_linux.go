@@ -16,9 +16,6 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// forward returns p+n, which points to the n-th byte of the buffer after p.
-func forward(p *byte, n int) *byte { return (*byte)(unsafe.Add(unsafe.Pointer(p), n)) }
-
 func sysRecv(fd FD, b []byte) (int, unix.Errno) {
 	n, _, err := syscall.RawSyscall6(unix.SYS_RECVFROM, uintptr(fd), uintptr(unsafe.Pointer(unsafe.SliceData(b))), uintptr(len(b)), unix.MSG_DONTWAIT, 0, 0)
 	return count(n, err)
@@ -134,7 +131,7 @@ type segmentControl struct {
 }
 
 func sysSendToV(fd FD, to *SockAddr, v *IOV, seg int) unix.Errno {
-	vec := v.pending()
+	vec := v.vec
 	var h unix.Msghdr
 	h.Name, h.Namelen = (*byte)(unsafe.Pointer(&to.raw)), to.len
 	h.Iov = unsafe.SliceData(vec)

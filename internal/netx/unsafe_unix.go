@@ -6,9 +6,6 @@ package netx
 
 import "unsafe"
 
-// forward returns p+n, which points to the n-th byte of the buffer after p.
-func forward(p *byte, n int) *byte { return (*byte)(unsafe.Add(unsafe.Pointer(p), n)) }
-
 // buffers returns the list in the form that recvmsg and sendmsg of x/sys take.
 func buffers(vec []iovec) [][]byte {
 	bufs := make([][]byte, len(vec))

@@ -22,9 +22,6 @@ var (
 	procSendTo   = winsock.NewProc("WSASendTo")
 )
 
-// forward returns p+n, which points to the n-th byte of the buffer after p.
-func forward(p *byte, n int) *byte { return (*byte)(unsafe.Add(unsafe.Pointer(p), n)) }
-
 // sysPoll waits until one of fds is ready, for at most ms milliseconds, without a limit if ms is negative. n is the
 // number of ready sockets.
 func sysPoll(fds []pollFD, ms int) (n int, err error) {

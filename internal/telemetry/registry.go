@@ -1,6 +1,7 @@
 package telemetry
 
 import (
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -179,10 +180,7 @@ func Collect() *Process {
 		p.Totals = append(p.Totals, *t)
 	}
 	slices.SortFunc(p.Totals, func(a, b Total) int { return strings.Compare(a.Provider, b.Provider) })
-	p.Stalled = map[string]uint64{}
-	for k, v := range r.stalled {
-		p.Stalled[k] = v
-	}
+	p.Stalled = maps.Clone(r.stalled)
 	name(p)
 	return p
 }

@@ -161,7 +161,7 @@ var only = map[string][]string{
 	"github.com/google/btree":        {"cmd/fabricd"},
 	"github.com/prometheus":          {"cmd/fabricd", "metrics", "internal/telemetry/export", "test/"},
 	"github.com/spf13/cobra":         {"cmd/"},
-	"github.com/vishvananda/netlink": {"internal/host", "internal/neigh", "internal/netx", "cmd/fabricd", "test/"},
+	"github.com/vishvananda/netlink": {"internal/host", "internal/neigh", "internal/netx", "internal/xdp", "cmd/fabricd", "test/"},
 	"go.etcd.io/bbolt":               {"cmd/fabricd/internal/directory/local"},
 	"go.etcd.io/etcd":                {"cmd/fabricd/internal/directory/cluster"},
 	"go.uber.org/zap":                {"cmd/fabricd/internal/directory/cluster"},

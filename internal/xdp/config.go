@@ -3,6 +3,7 @@
 package xdp
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 )
@@ -87,9 +88,7 @@ func (c Config) complete(queues, mtu int) (Config, error) {
 		field  *int
 		normal int
 	}{{&c.Queues, queues}, {&c.RxFrames, defaultRx}, {&c.TxFrames, defaultTx}, {&c.MaxPorts, defaultPorts}} {
-		if *f.field == 0 {
-			*f.field = f.normal
-		}
+		*f.field = cmp.Or(*f.field, f.normal)
 	}
 	if c.ChunkSize == 0 {
 		c.ChunkSize = smallChunk

@@ -211,17 +211,11 @@ func (i *Interface) Name() string { return i.name }
 // Index returns the interface's number (if_nametoindex(3)).
 func (i *Interface) Index() int { return i.index }
 
-// ZeroCopy reports whether the driver uses the shared memory itself.
-func (i *Interface) ZeroCopy() bool { return i.zero }
-
 // Mode returns Driver or Generic.
 func (i *Interface) Mode() Mode { return i.mode }
 
 // Chunk returns the number of bytes that a frame for transmitting can have.
 func (i *Interface) Chunk() int { return i.c.ChunkSize }
-
-// MultiBuffer reports whether packets may have several frames, for receiving and for transmitting.
-func (i *Interface) MultiBuffer() bool { return i.multi }
 
 // MaxFrames returns the largest number of frames of a packet. Receive needs room for so many.
 func (i *Interface) MaxFrames() int {

@@ -3,14 +3,13 @@
 package xdp
 
 import (
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"net"
 	"os"
-	"syscall"
 
 	"github.com/cilium/ebpf"
+	"github.com/vishvananda/netlink"
 	"golang.org/x/sys/unix"
 
 	"gofabric/internal/netx"
@@ -238,48 +237,11 @@ func ownerError(id uint32) error {
 // attachedTo returns the number of the XDP program on an interface, or 0 if there is none or it is not known
 // (rtnetlink(7), IFLA_XDP).
 func attachedTo(ifindex int) uint32 {
-	rib, err := syscall.NetlinkRIB(syscall.RTM_GETLINK, syscall.AF_UNSPEC)
-	if err != nil {
+	l, err := netlink.LinkByIndex(ifindex)
+	if err != nil || l.Attrs().Xdp == nil {
 		return 0
 	}
-	msgs, err := syscall.ParseNetlinkMessage(rib)
-	if err != nil {
-		return 0
-	}
-	for i := range msgs {
-		m := &msgs[i]
-		// struct ifinfomsg has the index at offset 4.
-		if m.Header.Type != syscall.RTM_NEWLINK || len(m.Data) < unix.SizeofIfInfomsg || int(int32(binary.NativeEndian.Uint32(m.Data[4:]))) != ifindex {
-			continue
-		}
-		attrs, err := syscall.ParseNetlinkRouteAttr(m)
-		if err != nil {
-			return 0
-		}
-		for _, a := range attrs {
-			if a.Attr.Type&^unix.NLA_F_NESTED == unix.IFLA_XDP {
-				return programIn(a.Value)
-			}
-		}
-	}
-	return 0
-}
-
-// programIn returns IFLA_XDP_PROG_ID, or the number for a mode, from nested attributes.
-func programIn(b []byte) uint32 {
-	for len(b) >= unix.SizeofRtAttr {
-		size, typ := int(binary.NativeEndian.Uint16(b)), binary.NativeEndian.Uint16(b[2:])
-		if size < unix.SizeofRtAttr || size > len(b) {
-			return 0
-		}
-		if typ >= unix.IFLA_XDP_PROG_ID && typ <= unix.IFLA_XDP_HW_PROG_ID && size >= unix.SizeofRtAttr+4 {
-			if id := binary.NativeEndian.Uint32(b[unix.SizeofRtAttr:]); id != 0 {
-				return id
-			}
-		}
-		b = b[min(len(b), (size+3)&^3):]
-	}
-	return 0
+	return l.Attrs().Xdp.ProgId
 }
 
 // queuesOf returns the number of queues on which an interface receives and transmits, or 1 if that is not known (lo).
@@ -310,34 +272,18 @@ func channelsOf(name string) (channels, unix.Errno) {
 	return sysChannels(netx.FD(fd), name)
 }
 
-// checkLink returns the reason why an interface cannot be used.
+// checkLink returns the reason why an interface cannot be used. Packets of some have no Ethernet header (tun,
+// tunnels).
 func checkLink(ifc *net.Interface) error {
-	if err := checkEthernet(ifc.Name); err != nil {
+	l, err := netlink.LinkByIndex(ifc.Index)
+	if err != nil {
 		return err
+	}
+	if kind := l.Attrs().EncapType; kind != "ether" && kind != "loopback" {
+		return newError(NotEthernet, nil)
 	}
 	if ifc.Flags&net.FlagUp == 0 {
 		return newError(InterfaceDown, nil)
-	}
-	return nil
-}
-
-// checkEthernet refuses interfaces whose packets have no Ethernet header (tun, tunnels): SIOCGIFHWADDR of
-// netdevice(7).
-func checkEthernet(name string) error {
-	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
-	if err != nil {
-		return err
-	}
-	defer unix.Close(fd)
-	r, err := unix.NewIfreq(name)
-	if err == nil {
-		err = unix.IoctlIfreq(fd, unix.SIOCGIFHWADDR, r)
-	}
-	if err != nil {
-		return err
-	}
-	if kind := r.Uint16(); kind != unix.ARPHRD_ETHER && kind != unix.ARPHRD_LOOPBACK {
-		return newError(NotEthernet, nil)
 	}
 	return nil
 }

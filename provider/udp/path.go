@@ -4,6 +4,7 @@
 package udp
 
 import (
+	"cmp"
 	"net/netip"
 	"syscall"
 	"time"
@@ -64,9 +65,7 @@ func (p *port) askAfter(dest netip.AddrPort, was int) {
 	if t.narrow == nil {
 		t.narrow = map[netip.AddrPort]narrowed{}
 		t.timer = p.d.prog.Timer(p.askNarrow)
-		if t.every == 0 {
-			t.every = pathAge
-		}
+		t.every = cmp.Or(t.every, pathAge)
 	}
 	if old, ok := t.narrow[dest]; ok {
 		was = max(was, old.was)

@@ -81,9 +81,9 @@ func (m *shmPeer) Expired(mono.Time) {}
 // Lost implements progress.Source.
 func (m *shmPeer) Lost(error) { m.remove() }
 
-// start begins to use the memory that m shares, and reports whether it could. If not, it has closed the connection.
+// start begins to use the memory that m shares, or closes the connection.
 // Datagrams sent through the socket before are received first.
-func (sh *sameHost) start(m *shmPeer) bool {
+func (sh *sameHost) start(m *shmPeer) {
 	p := sh.p
 	scope, err := p.zones.scope(m.at.Addr())
 	if err == nil {
@@ -94,12 +94,11 @@ func (sh *sameHost) start(m *shmPeer) bool {
 	}
 	if err != nil {
 		m.Close()
-		return false
+		return
 	}
 	m.most = p.MaxDatagram(m.at)
 	sh.use(m)
 	m.SentViaSocket()
-	return true
 }
 
 // discard removes a peer that has written invalid records. Memory is not shared with that port again.

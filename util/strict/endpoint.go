@@ -1,6 +1,8 @@
 package strict
 
 import (
+	"cmp"
+
 	"gofabric/core"
 	"gofabric/util/hook"
 )
@@ -38,9 +40,7 @@ func (d *domain) over(below core.EndpointDriver, info *core.Info) *endpoint {
 	}
 	ep := hook.Endpoint{EndpointDriver: below}
 	s := &state{d: d, k: k, info: info.Dup(), below: ep, ep: below, tx: direction{size: info.Tx.Size}, rx: direction{size: info.Rx.Size}}
-	if s.info.Domain == nil {
-		s.info.Domain = d.info.Domain
-	}
+	s.info.Domain = cmp.Or(s.info.Domain, d.info.Domain)
 	d.mu.Lock()
 	d.eps[s] = true
 	d.mu.Unlock()

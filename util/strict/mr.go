@@ -1,6 +1,7 @@
 package strict
 
 import (
+	"cmp"
 	"sync/atomic"
 
 	"gofabric/core"
@@ -151,10 +152,7 @@ func (d *domain) described(op string, buf []byte, desc core.Desc, access core.Ac
 	d.mu.Lock()
 	r := d.regions[desc]
 	d.mu.Unlock()
-	hardware := d.k.WhyLocal
-	if hardware == "" {
-		hardware = "the provider reads the descriptor as a pointer to its own structure"
-	}
+	hardware := cmp.Or(d.k.WhyLocal, "the provider reads the descriptor as a pointer to its own structure")
 	switch {
 	case r == nil && desc > firstDesc && desc <= firstDesc+core.Desc(descs.Load()):
 		return nil, d.h.misuse(op, core.ErrInval, "the descriptor is of a memory region of another domain, or of one that is closed. On hardware: %s", hardware)

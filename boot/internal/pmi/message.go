@@ -26,16 +26,6 @@ func (m Message) Get(name string) string {
 	return ""
 }
 
-// Has reports whether there is a field of a name.
-func (m Message) Has(name string) bool {
-	for _, f := range m {
-		if f.Name == name {
-			return true
-		}
-	}
-	return false
-}
-
 // Number returns the value of a field as a number from 0 to most.
 func (m Message) Number(name string, most int) (int, error) {
 	n, err := strconv.Atoi(m.Get(name))

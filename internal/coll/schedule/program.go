@@ -1,6 +1,9 @@
 package schedule
 
-import "gofabric/internal/atomics"
+import (
+	"gofabric/internal/atomics"
+	"slices"
+)
 
 // A schedule is a straight program: sends and receives start in order, and a wait names the instruction that must
 // have finished. There are no branches, because everything is known when the operation starts. Next executes the
@@ -194,22 +197,16 @@ func (o *Op) Slot(slot int) (peer, n int) { return int(o.prog[slot].x), len(o.pr
 // Expects reports whether a receive from peer has been asked for and has not finished. The driver uses it when a
 // connection ends.
 func (o *Op) Expects(peer int) bool {
-	for i := range o.prog[:o.pc] {
-		if in := &o.prog[i]; in.verb == Recv && !in.done && int(in.x) == peer {
-			return true
-		}
-	}
-	return false
+	return o.receives(peer, false)
 }
 
 // Received reports whether a receive from peer has finished.
 func (o *Op) Received(peer int) bool {
-	for i := range o.prog[:o.pc] {
-		if in := &o.prog[i]; in.verb == Recv && in.done && int(in.x) == peer {
-			return true
-		}
-	}
-	return false
+	return o.receives(peer, true)
+}
+
+func (o *Op) receives(peer int, done bool) bool {
+	return slices.ContainsFunc(o.prog[:o.pc], func(in instr) bool { return in.verb == Recv && in.done == done && int(in.x) == peer })
 }
 
 // Finished says that the send or receive with this slot has finished.

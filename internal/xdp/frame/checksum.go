@@ -24,16 +24,6 @@ func (s *Sum) Add(b []byte) {
 	s.odd = s.odd != (len(b)%2 != 0)
 }
 
-// AddCopy copies src to dst and adds the copied bytes. It returns their number, min(len(dst), len(src)).
-func (s *Sum) AddCopy(dst, src []byte) int {
-	n := copy(dst, src)
-	s.Add(dst[:n])
-	return n
-}
-
-// Fold returns the sum in 16 bits, not complemented, in the byte order of binary.LittleEndian.
-func (s *Sum) Fold() uint16 { return fold(s.sum) }
-
 // plus adds with end-around carry.
 func plus(a, b uint64) uint64 {
 	s, c := bits.Add64(a, b, 0)

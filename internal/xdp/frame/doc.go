@@ -4,7 +4,7 @@
 // To send, Init builds a Header for a destination: Ethernet, up to two VLAN tags, IPv4 or IPv6, UDP. Put copies it
 // before a payload and sets the fields that differ between datagrams: lengths, the identification of IPv4, checksums.
 // Header checksums are not computed from the start: the sums of constant fields are stored, and the other fields are
-// added (RFC 1624). PutList is for payload in several places. Seal, with a Sum, is for a frame in several buffers.
+// added (RFC 1624). Seal, with a Sum, is for payload in several places.
 //
 //	var h frame.Header
 //	err := h.Init(&frame.Config{SrcMAC: ours, DstMAC: theirs, Src: local, Dst: peer})

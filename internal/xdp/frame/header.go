@@ -1,6 +1,7 @@
 package frame
 
 import (
+	"cmp"
 	"encoding/binary"
 	"errors"
 	"math/bits"
@@ -103,10 +104,7 @@ func (h *Header) Init(c *Config) error {
 	}
 	h.ip = uint8(at + 2)
 	ip := h.b[h.ip:]
-	limit := c.HopLimit
-	if limit == 0 {
-		limit = defaultHopLimit
-	}
+	limit := cmp.Or(c.HopLimit, defaultHopLimit)
 	var udp []byte
 	var addrs uint64
 	if src.Is4() {
@@ -140,13 +138,6 @@ func (h *Header) Init(c *Config) error {
 // Len returns the length of the header in bytes, or 0 if it was not built.
 func (h *Header) Len() int { return int(h.n) }
 
-// SetMACs changes the Ethernet addresses, for a neighbour that has changed its own. No other goroutine may use the
-// header in the meantime.
-func (h *Header) SetMACs(src, dst MAC) {
-	copy(h.b[0:], dst[:])
-	copy(h.b[6:], src[:])
-}
-
 // MaxPayload returns the largest payload of a datagram if packets, without Ethernet's header and tags, may have mtu
 // bytes.
 func (h *Header) MaxPayload(mtu int) int {
@@ -175,26 +166,6 @@ func (h *Header) Put(dst, payload []byte, id uint16) int {
 		sum = add(0, dst[at:at+n])
 	}
 	return h.put(dst, n, sum, id)
-}
-
-// PutList is Put for payload in several parts.
-func (h *Header) PutList(dst []byte, parts [][]byte, id uint16) int {
-	at := int(h.n)
-	if len(dst) < at || at == 0 {
-		return 0
-	}
-	n := at
-	for _, p := range parts {
-		if len(dst)-n < len(p) {
-			return 0
-		}
-		n += copy(dst[n:], p)
-	}
-	var sum uint64
-	if !h.noSum {
-		sum = add(0, dst[at:n])
-	}
-	return h.put(dst, n-at, sum, id)
 }
 
 // Seal writes the header of a datagram of n bytes of payload with the given sum into dst, and returns its length. It

@@ -47,9 +47,6 @@ func TestPutBounds(t *testing.T) {
 		if n := h.Put(buf, big, 0); n != 0 {
 			t.Errorf("%d bytes of payload were accepted", len(big))
 		}
-		if n := h.PutList(buf, [][]byte{big}, 0); n != 0 {
-			t.Errorf("%d bytes of payload in a list were accepted", len(big))
-		}
 		if n := h.Seal(buf, len(big), &s, 0); n != 0 {
 			t.Errorf("%d bytes of payload were sealed", len(big))
 		}
@@ -61,9 +58,6 @@ func TestPutBounds(t *testing.T) {
 		for short := range h.Len() + 5 {
 			if n := h.Put(buf[:short], big[:5], 0); n != 0 {
 				t.Errorf("%d bytes put into %d", n, short)
-			}
-			if n := h.PutList(buf[:short], [][]byte{big[:2], big[2:5]}, 0); n != 0 {
-				t.Errorf("%d bytes of a list put into %d", n, short)
 			}
 			if n := h.Seal(buf[:short], 5, &s, 0); short < h.Len() && n != 0 || short >= h.Len() && n != h.Len() {
 				t.Errorf("%d bytes sealed in %d", n, short)
@@ -103,15 +97,12 @@ func TestWaysOfPut(t *testing.T) {
 		if n := h.Put(inPlace, inPlace[h.Len():][:len(payload)], 7); !bytes.Equal(inPlace[:n], want) {
 			t.Error("in place: another frame")
 		}
-		list := make([]byte, 2000)
-		if n := h.PutList(list, [][]byte{payload[:1], nil, payload[1:1000], payload[1000:]},
-			7); !bytes.Equal(list[:n], want) {
-			t.Error("list: another frame")
-		}
 		head, tail := make([]byte, h.Len()+333), make([]byte, 1500)
 		var s Sum
-		n := s.AddCopy(head[h.Len():], payload)
-		s.AddCopy(tail, payload[n:])
+		n := copy(head[h.Len():], payload)
+		copy(tail, payload[n:])
+		s.Add(payload[:n])
+		s.Add(payload[n:])
 		h.Seal(head, len(payload), &s, 7)
 		if !bytes.Equal(append(head, tail[:len(payload)-n]...), want) {
 			t.Error("sealed: another frame")
@@ -146,18 +137,6 @@ func TestZeroChecksum(t *testing.T) {
 		if why := new(Rules).Parse(new(Datagram), f); why != Accepted {
 			t.Error(why)
 		}
-	}
-}
-
-// TestSetMACs changes the Ethernet addresses of a header.
-func TestSetMACs(t *testing.T) {
-	c := config6()
-	c.Tags[0] = Tag{TagC, 5}
-	h := header(t, c)
-	h.SetMACs(MAC{4}, MAC{8, 1})
-	c.SrcMAC, c.DstMAC = MAC{4}, MAC{8, 1}
-	if got := *h; got != *header(t, c) {
-		t.Errorf("%+v", got)
 	}
 }
 

@@ -1,6 +1,9 @@
 package engine
 
-import "gofabric/internal/xnet/wire"
+import (
+	"gofabric/internal/xnet/wire"
+	"slices"
+)
 
 // Operations and buffers that a connection gives up while it continues.
 
@@ -136,13 +139,6 @@ func (c *Conn) Forget(key uint64) {
 		}
 	}
 	c.out.copyLent(func(op *TxOp) bool {
-		if op.internal {
-			for _, r := range op.RMA[:op.NIOV] {
-				if r.Key == key {
-					return true
-				}
-			}
-		}
-		return false
+		return op.internal && slices.ContainsFunc(op.RMA[:op.NIOV], func(r wire.RMAIov) bool { return r.Key == key })
 	})
 }

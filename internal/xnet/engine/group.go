@@ -6,11 +6,8 @@ package engine
 // destination changes, and nothing if contexts are not named. An announced message (rendezvous, single copy) is
 // matched when the announcement comes; its data belongs to no context.
 
-// MaxContexts is the most receive contexts of a group.
-const MaxContexts = 256
-
 // Group makes list the receive contexts of one endpoint, from which peers choose by index. There are at most
-// MaxContexts. It must be called before there are connections, which are made with the first context. All contexts
+// 256. It must be called before there are connections, which are made with the first context. All contexts
 // collect their completions (Collect), because a connection belongs to no single one.
 func Group(list []*RxContext) {
 	for i, rx := range list {

@@ -26,7 +26,7 @@ func (c *Conn) launch(op *TxOp) {
 	case KindRead:
 		*h = wire.Header{Op: wire.OpReadReq, IovCnt: uint8(op.NRMA), IOV: op.RMA}
 		h.SetPayload(0)
-		c.stageHeader(h, nil, false)
+		c.stageHeader(h, nil)
 		c.reads.push(op)
 		return
 	case KindAtomic, KindFetch, KindCompare:
@@ -119,7 +119,7 @@ func (c *Conn) requestToSend(op *TxOp, h *wire.Header, n int) bool {
 	h.SetPayload(0)
 	c.rdv.announce(&c.pool.tablePool, i, op)
 	op.started = true
-	c.stageHeader(h, nil, false)
+	c.stageHeader(h, nil)
 	return true
 }
 

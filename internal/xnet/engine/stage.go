@@ -43,14 +43,14 @@ func (c *Conn) stageMessage(h *wire.Header, s *Send, op *TxOp) {
 }
 
 // stageHeader copies a header into a chunk. The payload of op, if any, follows.
-func (c *Conn) stageHeader(h *wire.Header, op *TxOp, last bool) {
+func (c *Conn) stageHeader(h *wire.Header, op *TxOp) {
 	t := c.out.tail
 	if !c.out.fits(wire.MaxHeader) {
 		t = c.makeRoom(wire.MaxHeader)
 	}
 	from := len(t.b)
 	t.b = c.appendHeader(t.b, h)
-	c.staged(t, from, op, last)
+	c.staged(t, from, op, false)
 }
 
 // appendHeader numbers the header, which native's debug builds check, and appends it.
@@ -67,7 +67,7 @@ func (c *Conn) queuePayload(h *wire.Header, op *TxOp, n int) {
 		c.stageMessage(h, &op.Send, op)
 		return
 	}
-	c.stageHeader(h, op, false)
+	c.stageHeader(h, op)
 	c.out.lendAll(&c.pool.stagePool, op)
 }
 
@@ -94,7 +94,7 @@ func (c *Conn) becomeStalled(why stallReason) {
 
 // answer queues a header that the peer waits for.
 func (c *Conn) answer(h *wire.Header) {
-	c.stageHeader(h, nil, false)
+	c.stageHeader(h, nil)
 	c.answered()
 }
 

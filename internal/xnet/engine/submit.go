@@ -134,7 +134,7 @@ func (c *Conn) turnTo(i uint8) bool {
 	h := &c.pool.scratch
 	*h = wire.Header{Op: wire.OpContext, OpData: i}
 	h.SetPayload(0)
-	c.stageHeader(h, nil, false)
+	c.stageHeader(h, nil)
 	c.atContext = i
 	return true
 }

@@ -1,5 +1,7 @@
 package flow
 
+import "cmp"
+
 // pageSize is the size of the buffers for data behind holes, in bytes.
 const pageSize = 16 << 10
 
@@ -31,10 +33,7 @@ const BudgetDefault = 256 << 20
 
 // affords reports whether the budget has room for n more pages.
 func (p *Pool) affords(n int) bool {
-	budget := p.Budget
-	if budget == 0 {
-		budget = BudgetDefault
-	}
+	budget := cmp.Or(p.Budget, BudgetDefault)
 	return p.used+n*pageSize <= budget
 }
 

@@ -23,27 +23,45 @@ func Answer(w http.ResponseWriter, v any) {
 
 // Refuse answers with an error. hint says what to do, and may be empty.
 func Refuse(w http.ResponseWriter, status int, hint, format string, args ...any) {
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(status)
-	_ = json.NewEncoder(w).Encode(api.Error{Status: status, Message: fmt.Sprintf(format, args...), Hint: hint})
+	Reply(w, nil, Refusal(status, hint, format, args...))
 }
 
-// Read decodes the request's body into v. Unknown fields, more than one value, and invalid UTF-8 are errors. If it
-// returns false, it has answered the request.
-func Read(w http.ResponseWriter, r *http.Request, v any) bool {
+// Refusal is Refuse as an error, for Reply.
+func Refusal(status int, hint, format string, args ...any) error {
+	return &api.Error{Status: status, Message: fmt.Sprintf(format, args...), Hint: hint}
+}
+
+// Handler returns the answer to a request, for Reply.
+type Handler func(http.ResponseWriter, *http.Request) (any, error)
+
+// Reply answers with v, or with err if it is not nil. An error that is not a Refusal is the daemon's own fault.
+func Reply(w http.ResponseWriter, v any, err error) {
+	if err == nil {
+		Answer(w, v)
+		return
+	}
+	refusal := &api.Error{Status: http.StatusInternalServerError, Message: err.Error()}
+	errors.As(err, &refusal)
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(refusal.Status)
+	_ = json.NewEncoder(w).Encode(refusal)
+}
+
+// Read decodes the request's body into v. Unknown fields, more than one value, and invalid UTF-8 are errors. An error
+// is a Refusal.
+func Read(w http.ResponseWriter, r *http.Request, v any) error {
 	data, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxRequest))
 	if err == nil {
 		err = decode(data, v)
 	}
 	if err == nil {
-		return true
+		return nil
 	}
 	status := http.StatusBadRequest
 	if tooLong := (*http.MaxBytesError)(nil); errors.As(err, &tooLong) {
 		status = http.StatusRequestEntityTooLarge
 	}
-	Refuse(w, status, "", "the body of %s %s: %v", r.Method, r.URL.Path, err)
-	return false
+	return Refusal(status, "", "the body of %s %s: %v", r.Method, r.URL.Path, err)
 }
 
 func decode(data []byte, v any) error {

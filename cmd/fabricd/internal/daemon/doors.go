@@ -3,8 +3,10 @@ package daemon
 import (
 	"context"
 	"errors"
+	"maps"
 	"net"
 	"net/http"
+	"slices"
 	"sync"
 )
 
@@ -103,10 +105,7 @@ func (d *doors) close() {
 	defer cancel()
 	d.mu.Lock()
 	d.stopping = true
-	var left []*http.Server
-	for s := range d.all {
-		left = append(left, s)
-	}
+	left := slices.Collect(maps.Keys(d.all))
 	d.mu.Unlock()
 	for _, s := range left {
 		d.shutWithin(limit, s)

@@ -109,8 +109,7 @@ func (d *Daemon) servePage(w http.ResponseWriter, r *http.Request) {
 	}
 	p, err := d.where()
 	if err != nil {
-		Refuse(w, http.StatusServiceUnavailable, "", "%v", err)
-		return
+		err = Refusal(http.StatusServiceUnavailable, "", "%v", err)
 	}
-	Answer(w, p)
+	Reply(w, p, err)
 }

@@ -19,45 +19,37 @@ const (
 	fenceTTL   = 24 * time.Hour
 )
 
-func (p *Part) arrive(w http.ResponseWriter, r *http.Request) {
+func (p *Part) arrive(w http.ResponseWriter, r *http.Request) (any, error) {
 	var in api.Arrival
-	if !daemon.Read(w, r, &in) {
-		return
+	if err := daemon.Read(w, r, &in); err != nil {
+		return nil, err
 	}
-	wait, ok := duration(w, "wait", in.Wait, 0)
-	if !ok {
-		return
+	wait, err := duration("wait", in.Wait, 0)
+	if err != nil {
+		return nil, err
 	}
 	name, caller := r.PathValue("name"), callerOf(r)
 	switch err := store.CheckKey(name); {
 	case err != nil:
-		refuse(w, err)
-		return
+		return nil, err
 	case len(name) > store.MaxKey-64: // an arrival's key has these bytes besides the name
-		refuse(w, fmt.Errorf("%w name: %d bytes, more than %d for a fence", store.ErrInvalid, len(name), store.MaxKey-64))
-		return
+		return nil, fmt.Errorf("%w name: %d bytes, more than %d for a fence", store.ErrInvalid, len(name), store.MaxKey-64)
 	case in.Size < 1 || in.Size > maxRanks || in.Rank < 0 || in.Rank >= in.Size:
-		refuse(w, fmt.Errorf("%w arrival: rank %d of %d (at most %d)", store.ErrInvalid, in.Rank, in.Size, maxRanks))
-		return
+		return nil, fmt.Errorf("%w arrival: rank %d of %d (at most %d)", store.ErrInvalid, in.Rank, in.Size, maxRanks)
 	}
 	wait = min(wait, maxWait)
 	daemon.Extend(w, wait)
 	ctx, cancel := p.untilEnd(r)
 	defer cancel()
-	out, err := p.arriveAndWait(ctx, caller, fenceID{uid: caller.UID, size: in.Size, name: name}, in.Rank, in.Generation, wait)
-	if err != nil {
-		refuse(w, err)
-		return
-	}
-	daemon.Answer(w, out)
+	return p.arriveAndWait(ctx, caller, fenceID{uid: caller.UID, size: in.Size, name: name}, in.Rank, in.Generation, wait)
 }
 
 // arriveAndWait records an arrival, and waits for the others.
-func (p *Part) arriveAndWait(ctx context.Context, who store.Caller, id fenceID, rank int, generation *int, wait time.Duration) (api.Arrived, error) {
+func (p *Part) arriveAndWait(ctx context.Context, who store.Caller, id fenceID, rank int, generation *int, wait time.Duration) (any, error) {
 	g := p.fences.open(id)
 	if generation != nil {
 		if *generation < 0 || *generation > g+1 { // this node may not know yet that the generation before is complete
-			return api.Arrived{}, fmt.Errorf("%w generation %d of %v: %d is open", store.ErrInvalid, *generation, id, g)
+			return nil, fmt.Errorf("%w generation %d of %v: %d is open", store.ErrInvalid, *generation, id, g)
 		}
 		g = *generation
 	}
@@ -65,7 +57,7 @@ func (p *Part) arriveAndWait(ctx context.Context, who store.Caller, id fenceID, 
 		limit, cancel := context.WithTimeout(context.WithoutCancel(ctx), requestTime)
 		defer cancel()
 		if _, err := p.store.Put(limit, who, store.Request{Kind: store.Fences, Key: id.key(g, rank), TTL: fenceTTL, Private: true}); err != nil {
-			return api.Arrived{}, err
+			return nil, err
 		}
 		p.fences.learn(store.Put, id.key(g, rank)) // before the store's watch reports it
 	}
@@ -73,7 +65,7 @@ func (p *Part) arriveAndWait(ctx context.Context, who store.Caller, id fenceID, 
 	defer cancel()
 	err := p.fences.await(limit, id, g)
 	if err != nil && !errors.Is(err, context.DeadlineExceeded) {
-		return api.Arrived{}, err
+		return nil, err
 	}
 	count, missing := p.fences.state(id, g)
 	return api.Arrived{Generation: g, Done: err == nil, Count: count, Missing: missing}, nil

@@ -21,19 +21,19 @@ const (
 )
 
 func (p *Part) routes(mux *daemon.Mux) {
-	mux.HandleFunc("PUT /v1/names/{name...}", p.putName)
-	mux.HandleFunc("GET /v1/names/{name...}", p.getName)
-	mux.HandleFunc("DELETE /v1/names/{name...}", p.deleteFrom(store.Names, "name"))
-	mux.HandleFunc("GET /v1/names", daemon.BulkFunc(p.listNames))
-	mux.HandleFunc("DELETE /v1/names", p.deletePrefix(store.Names))
-	mux.HandleFunc("POST /v1/leases/{id}", p.renew)
+	mux.HandleFunc("PUT /v1/names/{name...}", reply(p.putName))
+	mux.HandleFunc("GET /v1/names/{name...}", reply(p.getName))
+	mux.HandleFunc("DELETE /v1/names/{name...}", reply(p.deleteFrom(store.Names, "name")))
+	mux.HandleFunc("GET /v1/names", daemon.BulkFunc(reply(p.listNames)))
+	mux.HandleFunc("DELETE /v1/names", reply(p.deletePrefix(store.Names)))
+	mux.HandleFunc("POST /v1/leases/{id}", reply(p.renew))
 	mux.HandleFunc("GET /v1/watch", p.watch)
-	mux.HandleFunc("PUT /v1/kv/{key...}", p.putValue)
-	mux.HandleFunc("GET /v1/kv/{key...}", p.getValue)
-	mux.HandleFunc("DELETE /v1/kv/{key...}", p.deleteFrom(store.Values, "key"))
-	mux.HandleFunc("GET /v1/kv", daemon.BulkFunc(p.listValues))
-	mux.HandleFunc("DELETE /v1/kv", p.deletePrefix(store.Values))
-	mux.HandleFunc("POST /v1/fence/{name...}", p.arrive)
+	mux.HandleFunc("PUT /v1/kv/{key...}", reply(p.putValue))
+	mux.HandleFunc("GET /v1/kv/{key...}", reply(p.getValue))
+	mux.HandleFunc("DELETE /v1/kv/{key...}", reply(p.deleteFrom(store.Values, "key")))
+	mux.HandleFunc("GET /v1/kv", daemon.BulkFunc(reply(p.listValues)))
+	mux.HandleFunc("DELETE /v1/kv", reply(p.deletePrefix(store.Values)))
+	mux.HandleFunc("POST /v1/fence/{name...}", reply(p.arrive))
 }
 
 // callerOf returns the caller in the store's form.
@@ -48,8 +48,15 @@ func within(r *http.Request) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(context.WithoutCancel(r.Context()), requestTime)
 }
 
-// refuse answers with the HTTP status of err.
-func refuse(w http.ResponseWriter, err error) {
+func reply(handle daemon.Handler) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		v, err := handle(w, r)
+		daemon.Reply(w, v, refusal(err))
+	}
+}
+
+// refusal gives an error of the store its HTTP status.
+func refusal(err error) error {
 	for _, m := range []struct {
 		err    error
 		status int
@@ -65,65 +72,57 @@ func refuse(w http.ResponseWriter, err error) {
 		{context.Canceled, http.StatusServiceUnavailable, ""},
 	} {
 		if errors.Is(err, m.err) {
-			daemon.Refuse(w, m.status, m.hint, "%v", err)
-			return
+			return daemon.Refusal(m.status, m.hint, "%v", err)
 		}
 	}
-	daemon.Refuse(w, http.StatusInternalServerError, "", "%v", err)
+	return err
 }
 
 // duration parses a time in a request. "" is missing.
-func duration(w http.ResponseWriter, what, text string, missing time.Duration) (time.Duration, bool) {
+func duration(what, text string, missing time.Duration) (time.Duration, error) {
 	if text == "" {
-		return missing, true
+		return missing, nil
 	}
 	d, err := time.ParseDuration(text)
 	if err != nil || d < 0 {
-		daemon.Refuse(w, http.StatusBadRequest, "write a time as 30s or 1m30s", "%s %q is not a time", what, text)
-		return 0, false
+		return 0, daemon.Refusal(http.StatusBadRequest, "write a time as 30s or 1m30s", "%s %q is not a time", what, text)
 	}
-	return d, true
+	return d, nil
 }
 
 // lease parses the lifetime of an entry. "" is missing.
-func lease(w http.ResponseWriter, text string, missing time.Duration) (time.Duration, bool) {
-	ttl, ok := duration(w, "lease", text, missing)
-	if ok && ttl == 0 && text != "" {
-		daemon.Refuse(w, http.StatusBadRequest, "for an entry that remains until it is deleted, leave the lease out", "a lease of %q would end at once", text)
-		return 0, false
+func lease(text string, missing time.Duration) (time.Duration, error) {
+	ttl, err := duration("lease", text, missing)
+	if err == nil && ttl == 0 && text != "" {
+		err = daemon.Refusal(http.StatusBadRequest, "for an entry that remains until it is deleted, leave the lease out", "a lease of %q would end at once", text)
 	}
-	return ttl, ok
+	return ttl, err
 }
 
 // number parses a number in the query, which must not be negative.
-func number(w http.ResponseWriter, r *http.Request, what string, missing uint64) (uint64, bool) {
+func number(r *http.Request, what string, missing uint64) (uint64, error) {
 	text := r.URL.Query().Get(what)
 	if text == "" {
-		return missing, true
+		return missing, nil
 	}
 	n, err := strconv.ParseUint(text, 10, 64)
 	if err != nil {
-		daemon.Refuse(w, http.StatusBadRequest, "", "%s %q is not a number", what, text)
-		return 0, false
+		return 0, daemon.Refusal(http.StatusBadRequest, "", "%s %q is not a number", what, text)
 	}
-	return n, true
+	return n, nil
 }
 
 // list returns the part of a table that the query selects.
-func (p *Part) list(w http.ResponseWriter, r *http.Request, k store.Kind) (store.List, bool) {
-	limit, ok := number(w, r, "limit", maxList)
-	if !ok {
-		return store.List{}, false
+func (p *Part) list(r *http.Request, k store.Kind) (store.List, error) {
+	limit, err := number(r, "limit", maxList)
+	if err != nil {
+		return store.List{}, err
 	}
 	ctx, cancel := within(r)
 	defer cancel()
 	q := r.URL.Query()
 	list, err := p.store.List(ctx, callerOf(r), k, q.Get("prefix"), q.Get("after"), int(min(max(limit, 1), maxList)))
-	if err != nil {
-		refuse(w, err)
-		return list, false
-	}
-	return shorten(list), true
+	return shorten(list), err
 }
 
 // shorten limits an answer to about maxAnswer bytes: a thousand values may have 256 MiB. The client asks again for

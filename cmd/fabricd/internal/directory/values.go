@@ -14,30 +14,29 @@ import (
 // valueTTL is the default lifetime of a value: jobs end without cleaning up.
 const valueTTL = 24 * time.Hour
 
-func (p *Part) putValue(w http.ResponseWriter, r *http.Request) {
+func (p *Part) putValue(w http.ResponseWriter, r *http.Request) (any, error) {
 	var in api.Value
-	if !daemon.Read(w, r, &in) {
-		return
+	if err := daemon.Read(w, r, &in); err != nil {
+		return nil, err
 	}
 	missing := valueTTL
 	if in.LeaseID != "" {
 		missing = 0
 	}
-	ttl, ok := lease(w, in.Lease, missing)
-	if !ok {
-		return
+	ttl, err := lease(in.Lease, missing)
+	if err != nil {
+		return nil, err
 	}
-	p.put(w, r, store.Request{Kind: store.Values, Key: r.PathValue("key"), Value: in.Value, Private: in.Private, TTL: ttl, Lease: in.LeaseID})
+	return p.put(r, store.Request{Kind: store.Values, Key: r.PathValue("key"), Value: in.Value, Private: in.Private, TTL: ttl, Lease: in.LeaseID})
 }
 
-func (p *Part) getValue(w http.ResponseWriter, r *http.Request) {
+func (p *Part) getValue(w http.ResponseWriter, r *http.Request) (any, error) {
 	if err := store.CheckKey(r.PathValue("key")); err != nil {
-		refuse(w, err)
-		return
+		return nil, err
 	}
-	wait, ok := duration(w, "wait", r.URL.Query().Get("wait"), 0)
-	if !ok {
-		return
+	wait, err := duration("wait", r.URL.Query().Get("wait"), 0)
+	if err != nil {
+		return nil, err
 	}
 	wait = min(wait, maxWait)
 	daemon.Extend(w, wait)
@@ -48,11 +47,7 @@ func (p *Part) getValue(w http.ResponseWriter, r *http.Request) {
 	}
 	defer cancel()
 	e, err := p.await(ctx, callerOf(r), r.PathValue("key"), wait)
-	if err != nil {
-		refuse(w, err)
-		return
-	}
-	daemon.Answer(w, valueOf(&e))
+	return valueOf(&e), err
 }
 
 // await returns a value. It waits until the value exists.
@@ -94,14 +89,11 @@ func valueOf(e *store.Entry) api.Value {
 	return api.Value{Key: e.Key, Value: e.Value, Owner: e.UID, Private: e.Private, Expires: e.Expires, Revision: e.Revision}
 }
 
-func (p *Part) listValues(w http.ResponseWriter, r *http.Request) {
-	list, ok := p.list(w, r, store.Values)
-	if !ok {
-		return
-	}
+func (p *Part) listValues(_ http.ResponseWriter, r *http.Request) (any, error) {
+	list, err := p.list(r, store.Values)
 	out := api.Values{Values: []api.Value{}, Revision: list.Revision, More: list.More}
 	for i := range list.Entries {
 		out.Values = append(out.Values, valueOf(&list.Entries[i]))
 	}
-	daemon.Answer(w, out)
+	return out, err
 }

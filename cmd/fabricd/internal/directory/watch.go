@@ -18,15 +18,15 @@ const alive = 15 * time.Second
 // watch streams changes of names. The deadline of its connection ends a client that does not read, or the client
 // gets an error that it fell behind.
 func (p *Part) watch(w http.ResponseWriter, r *http.Request) {
-	from, ok := number(w, r, "from", 0)
-	if !ok {
-		return
+	from, err := number(r, "from", 0)
+	var watcher store.Watcher
+	if err == nil {
+		limit, done := within(r)
+		watcher, err = p.store.Watch(limit, callerOf(r), store.Names, r.URL.Query().Get("prefix"), from)
+		done()
 	}
-	limit, done := within(r)
-	watcher, err := p.store.Watch(limit, callerOf(r), store.Names, r.URL.Query().Get("prefix"), from)
-	done()
 	if err != nil {
-		refuse(w, err)
+		daemon.Reply(w, nil, refusal(err))
 		return
 	}
 	ctx, cancel := p.untilEnd(r)

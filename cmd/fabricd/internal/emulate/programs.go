@@ -13,20 +13,17 @@ import (
 
 // program sends a caller the way into a node, and keeps the connection open while the caller's program runs there.
 // The end of the connection tells either side about the end of the other.
-func (p *part) program(w http.ResponseWriter, r *http.Request) {
+func (p *part) program(w http.ResponseWriter, r *http.Request) (any, error) {
 	if daemon.CallerOf(r).Remote {
-		daemon.Refuse(w, http.StatusForbidden, "run fabricd exec on this machine", "programs in nodes can be started on this machine only")
-		return
+		return nil, daemon.Refusal(http.StatusForbidden, "run fabricd exec on this machine", "programs in nodes can be started on this machine only")
 	}
 	node := r.PathValue("name")
 	file, err := p.fabric.Namespace(node)
 	if err != nil {
-		answer(w, nil, err)
-		return
+		return nil, err
 	}
 	if !p.enter(node) {
-		daemon.Refuse(w, http.StatusServiceUnavailable, "", "the fabric is ending")
-		return
+		return nil, daemon.Refusal(http.StatusServiceUnavailable, "", "the fabric is ending")
 	}
 	defer p.leave(node)
 	line := api.Program{Net: file}
@@ -35,7 +32,7 @@ func (p *part) program(w http.ResponseWriter, r *http.Request) {
 	}
 	out, flush := json.NewEncoder(w), http.NewResponseController(w)
 	if out.Encode(line) != nil || flush.Flush() != nil {
-		return
+		return nil, nil
 	}
 	_ = flush.SetReadDeadline(time.Time{}) // no deadline while the program runs: the caller is this daemon's own user or root
 	_ = flush.SetWriteDeadline(time.Time{})
@@ -45,6 +42,7 @@ func (p *part) program(w http.ResponseWriter, r *http.Request) {
 		daemon.Extend(w, 0)
 		_ = out.Encode(api.Program{End: true}) // without it, the end of the connection has the same meaning
 	}
+	return nil, nil
 }
 
 // enter counts a program in a node, unless the fabric is closing.

@@ -18,7 +18,7 @@ import (
 // routes adds the API routes of the part.
 func (p *part) routes(mux *daemon.Mux) {
 	mux.HandleFunc("GET /v1/emulation", daemon.BulkFunc(func(w http.ResponseWriter, _ *http.Request) { daemon.Answer(w, p.state()) }))
-	for pattern, handle := range map[string]http.HandlerFunc{
+	for pattern, handle := range map[string]daemon.Handler{
 		"PATCH /v1/emulation/links/{id}":           p.changeLink,
 		"PUT /v1/emulation/partition":              p.partition,
 		"DELETE /v1/emulation/partition":           p.heal,
@@ -30,14 +30,17 @@ func (p *part) routes(mux *daemon.Mux) {
 	}
 }
 
-// owned restricts a handler to the daemon's own user and root.
-func (p *part) owned(handle http.HandlerFunc) http.HandlerFunc {
+// owned restricts a handler to the daemon's own user and root. A handler that has written an answer itself returns
+// nil, nil.
+func (p *part) owned(handle daemon.Handler) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		if !daemon.CallerOf(r).Root(p.uid) {
 			daemon.Refuse(w, http.StatusForbidden, "send the request as the user that runs fabricd emulate, or as root", "only the user that runs fabricd emulate and root may change the emulated fabric")
 			return
 		}
-		handle(w, r)
+		if v, err := handle(w, r); v != nil || err != nil {
+			daemon.Reply(w, v, refusal(err))
+		}
 	}
 }
 
@@ -52,29 +55,27 @@ func (p *part) state() api.Emulation {
 	return e
 }
 
-// answer answers with v, or with the error.
-func answer(w http.ResponseWriter, v any, err error) {
-	if missing := (*fabric.NotThere)(nil); errors.As(err, &missing) {
-		daemon.Refuse(w, http.StatusNotFound, "GET /v1/emulation lists the nodes and links", "%v", err)
-		return
+// refusal gives an error of the fabric its HTTP status.
+func refusal(err error) error {
+	refused, missing := (*api.Error)(nil), (*fabric.NotThere)(nil)
+	switch {
+	case err == nil || errors.As(err, &refused):
+		return err
+	case errors.As(err, &missing):
+		return daemon.Refusal(http.StatusNotFound, "GET /v1/emulation lists the nodes and links", "%v", err)
 	}
-	if err != nil {
-		daemon.Refuse(w, http.StatusBadRequest, "", "%v", err)
-		return
-	}
-	daemon.Answer(w, v)
+	return daemon.Refusal(http.StatusBadRequest, "", "%v", err)
 }
 
-func (p *part) changeLink(w http.ResponseWriter, r *http.Request) {
+func (p *part) changeLink(w http.ResponseWriter, r *http.Request) (any, error) {
 	var c api.LinkChange
-	if !daemon.Read(w, r, &c) {
-		return
+	if err := daemon.Read(w, r, &c); err != nil {
+		return nil, err
 	}
 	switch c.Direction {
 	case "", topology.Both, topology.AB, topology.BA:
 	default:
-		daemon.Refuse(w, http.StatusBadRequest, "", "direction %q: it can be both, ab or ba", c.Direction)
-		return
+		return nil, daemon.Refusal(http.StatusBadRequest, "", "direction %q: it can be both, ab or ba", c.Direction)
 	}
 	id := r.PathValue("id")
 	err := p.fabric.Change(id, c.Direction, c.Up, func(f link.Faults) (link.Faults, error) {
@@ -83,52 +84,40 @@ func (p *part) changeLink(w http.ResponseWriter, r *http.Request) {
 		}
 		return fabric.ApplyChange(f, c.Faults)
 	})
-	p.changed(w, err)
+	return p.state(), err
 }
 
-func (p *part) partition(w http.ResponseWriter, r *http.Request) {
+func (p *part) partition(w http.ResponseWriter, r *http.Request) (any, error) {
 	var c api.Partition
-	if !daemon.Read(w, r, &c) {
-		return
+	if err := daemon.Read(w, r, &c); err != nil {
+		return nil, err
 	}
-	p.changed(w, p.fabric.Partition(c.Groups))
+	err := p.fabric.Partition(c.Groups)
+	return p.state(), err
 }
 
-func (p *part) heal(w http.ResponseWriter, _ *http.Request) { p.changed(w, p.fabric.Partition(nil)) }
-
-// changed answers with the present state of the fabric.
-func (p *part) changed(w http.ResponseWriter, err error) {
-	if err != nil {
-		answer(w, nil, err)
-		return
-	}
-	daemon.Answer(w, p.state())
+func (p *part) heal(http.ResponseWriter, *http.Request) (any, error) {
+	err := p.fabric.Partition(nil)
+	return p.state(), err
 }
 
-func (p *part) capture(w http.ResponseWriter, r *http.Request) {
+func (p *part) capture(w http.ResponseWriter, r *http.Request) (any, error) {
 	if daemon.CallerOf(r).Remote {
-		daemon.Refuse(w, http.StatusForbidden, "run fabricd capture on this machine", "a capture is written on this machine, on request from this machine only")
-		return
+		return nil, daemon.Refusal(http.StatusForbidden, "run fabricd capture on this machine", "a capture is written on this machine, on request from this machine only")
 	}
 	var c api.Capture
-	if !daemon.Read(w, r, &c) {
-		return
+	if err := daemon.Read(w, r, &c); err != nil {
+		return nil, err
 	}
 	if !filepath.IsAbs(c.File) {
-		daemon.Refuse(w, http.StatusBadRequest, "", "give the absolute path of the capture's file, not %q", c.File)
-		return
+		return nil, daemon.Refusal(http.StatusBadRequest, "", "give the absolute path of the capture's file, not %q", c.File)
 	}
 	err := p.fabric.Capture(r.PathValue("id"), c.File, c.Point, func() (io.WriteCloser, error) {
 		return os.OpenFile(c.File, os.O_WRONLY|os.O_CREATE|os.O_TRUNC|syscall.O_NONBLOCK, 0o644) // without O_NONBLOCK, the open of a pipe waits for a reader
 	})
-	if err != nil {
-		answer(w, nil, err)
-		return
-	}
-	daemon.Answer(w, c)
+	return c, err
 }
 
-func (p *part) endCapture(w http.ResponseWriter, r *http.Request) {
-	c, err := p.fabric.EndCapture(r.PathValue("id"))
-	answer(w, c, err)
+func (p *part) endCapture(_ http.ResponseWriter, r *http.Request) (any, error) {
+	return p.fabric.EndCapture(r.PathValue("id"))
 }

@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os/exec"
@@ -64,7 +65,7 @@ func openSession(ctx context.Context, p Providers, command func(context.Context)
 }
 
 func (s *session) open(ctx context.Context, p Providers, stack Stack, window int, more core.Caps) error {
-	there, err := s.orderAll(ctx, order{Do: "open", Stack: stack.String(), Window: window, Caps: more}, controlLimit)
+	there, err := s.orderAll(ctx, order{Do: "open", Stack: stack.String(), Window: window, Caps: more})
 	if err != nil {
 		return err
 	}
@@ -79,13 +80,13 @@ func (s *session) open(ctx context.Context, p Providers, stack Stack, window int
 }
 
 // orderAll sends an order to the others and waits for all answers.
-func (s *session) orderAll(ctx context.Context, o order, limit time.Duration) ([]reply, error) {
+func (s *session) orderAll(ctx context.Context, o order) ([]reply, error) {
 	for _, p := range s.others {
 		if err := p.say(o); err != nil {
 			return nil, err
 		}
 	}
-	return s.answers(ctx, limit)
+	return s.answers(ctx, controlLimit)
 }
 
 func (s *session) answers(ctx context.Context, limit time.Duration) (all []reply, err error) {
@@ -110,14 +111,11 @@ func (s *session) meet(ctx context.Context, there []reply) error {
 	}
 	met := make(chan error, 1)
 	go func() {
-		_, err := s.orderAll(ctx, order{Do: "team", Team: team}, controlLimit)
+		_, err := s.orderAll(ctx, order{Do: "team", Team: team})
 		met <- err
 	}()
 	err = s.side.meet(team)
-	if other := <-met; err == nil {
-		err = other
-	}
-	return err
+	return cmp.Or(err, <-met)
 }
 
 // connect connects the sides or exchanges their addresses. A side that accepts a connection must do so while the
@@ -137,7 +135,7 @@ func (s *session) connect(ctx context.Context, there string) error {
 	}
 	accepted := make(chan error, 1)
 	go func() {
-		_, err := s.orderAll(ctx, order{Do: "accept", Addr: here}, controlLimit)
+		_, err := s.orderAll(ctx, order{Do: "accept", Addr: here})
 		accepted <- err
 	}()
 	err = s.side.join(a)
@@ -163,7 +161,7 @@ func (s *session) measure(ctx context.Context, t Test, d time.Duration) (Sample,
 	if err != nil {
 		return Sample{}, err
 	}
-	there, err := s.orderAll(ctx, order{Do: "prepare", Work: Work{Test: t}, Remote: here}, controlLimit)
+	there, err := s.orderAll(ctx, order{Do: "prepare", Work: Work{Test: t}, Remote: here})
 	if err != nil {
 		return Sample{}, err
 	}
@@ -235,7 +233,7 @@ func (s *session) run(ctx context.Context, w Work, expect time.Duration, h *Hist
 	if err := s.side.arm(w, true); err != nil {
 		return 0, err
 	}
-	if _, err := s.orderAll(ctx, order{Do: "run", Work: w, Limit: limit}, controlLimit); err != nil {
+	if _, err := s.orderAll(ctx, order{Do: "run", Work: w, Limit: limit}); err != nil {
 		return 0, err
 	}
 	stop := s.side.limit(limit)

@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -231,9 +232,7 @@ func command(ctx context.Context, path string, args ...string) *exec.Cmd {
 
 // Find looks for fi_pingpong in the search path, unless Pingpong names it, and checks that the fabtests exist.
 func (n *Native) Find() error {
-	if n.Pingpong == "" {
-		n.Pingpong = "fi_pingpong"
-	}
+	n.Pingpong = cmp.Or(n.Pingpong, "fi_pingpong")
 	path, err := exec.LookPath(n.Pingpong)
 	if err != nil && !errors.Is(err, exec.ErrDot) {
 		if n.Fabtests == "" {

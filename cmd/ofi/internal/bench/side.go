@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -31,12 +32,7 @@ type Providers struct {
 const node = "127.0.0.1"
 
 // at returns the address of this process' endpoints.
-func (p Providers) at() string {
-	if p.Node == "" {
-		return node
-	}
-	return p.Node
-}
+func (p Providers) at() string { return cmp.Or(p.Node, node) }
 
 // defaultQueue is the default queue size of native tcp, in operations. Tests that need more ask for it.
 const defaultQueue = 256

@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -179,12 +180,8 @@ const windowMemory = 64 << 20
 // For returns the tests for a stack.
 func (p Plan) For(s Stack) []Test {
 	small, window, bulk := p.Small, p.Window, p.Bulk
-	if small == 0 {
-		small = 64
-	}
-	if window == 0 {
-		window = 64
-	}
+	small = cmp.Or(small, 64)
+	window = cmp.Or(window, 64)
 	if bulk == nil {
 		bulk = []int{64 << 10, 1 << 20}
 	}

@@ -67,16 +67,24 @@ func (s *side) atomics(w Work, first bool) (time.Duration, error) {
 	result := [][]byte{s.in(w.Test, 0)[:8]}
 	m := &core.AtomicArgs{IOV: [][]byte{s.out(w.Test, 0)}, Desc: desc, Addr: s.peer, Type: core.Uint64, Op: core.AtomicSum,
 		RMAIOC: []core.RMAIoc{{Addr: s.remote.Base, Count: 1, Key: s.remote.Key}}, Ctx: 4}
+	took, err := s.timed(w, func() error { return s.ep.FetchAtomic(m, result, desc, 0) })
+	if err != nil {
+		return 0, err
+	}
+	if err := s.sendSync(false); err != nil {
+		return 0, err
+	}
+	return took, s.await(s.rxq, 1)
+}
+
+// timed posts one operation after another, and returns the time of those that are timed.
+func (s *side) timed(w Work, post func() error) (time.Duration, error) {
 	begin := time.Now()
 	for i := range w.Warmup + w.Iters {
 		if i == w.Warmup {
 			begin = time.Now()
 		}
-		for {
-			err := s.ep.FetchAtomic(m, result, desc, 0)
-			if err == nil {
-				break
-			}
+		for err := post(); err != nil; err = post() {
 			if err = s.again(err); err != nil {
 				return 0, err
 			}
@@ -85,11 +93,7 @@ func (s *side) atomics(w Work, first bool) (time.Duration, error) {
 			return 0, err
 		}
 	}
-	took := time.Since(begin)
-	if err := s.sendSync(false); err != nil {
-		return 0, err
-	}
-	return took, s.await(s.rxq, 1)
+	return time.Since(begin), nil
 }
 
 // sums adds vectors of doubles over all members, one operation after another. After the last, the first member
@@ -100,25 +104,12 @@ func (s *side) sums(w Work, first bool) (time.Duration, error) {
 		binary.NativeEndian.PutUint64(in[i:], math.Float64bits(float64(s.team.rank+i)))
 	}
 	clear(out)
-	begin := time.Now()
-	for i := range w.Warmup + w.Iters {
-		if i == w.Warmup {
-			begin = time.Now()
-		}
-		for {
-			err := s.ep.AllReduce(in, len(in)/8, s.desc, out, s.desc, s.team.group.Addr(), core.Double, core.AtomicSum, 0, 5)
-			if err == nil {
-				break
-			}
-			if err = s.again(err); err != nil {
-				return 0, err
-			}
-		}
-		if err := s.await(s.txq, 1); err != nil {
-			return 0, err
-		}
+	took, err := s.timed(w, func() error {
+		return s.ep.AllReduce(in, len(in)/8, s.desc, out, s.desc, s.team.group.Addr(), core.Double, core.AtomicSum, 0, 5)
+	})
+	if err != nil {
+		return 0, err
 	}
-	took := time.Since(begin)
 	for i := 0; i+8 <= len(out); i += 8 {
 		if got, want := math.Float64frombits(binary.NativeEndian.Uint64(out[i:])), float64(n*(n-1)/2+n*i); got != want {
 			return 0, fmt.Errorf("number %d of the sum is %v, not %v", i/8, got, want)

@@ -1,6 +1,7 @@
 package pingpong
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -80,10 +81,7 @@ func (b *bench) getInfo(h *core.Info) (*core.Info, error) {
 		err = core.ErrNoData
 	}
 	if err != nil {
-		prov := b.cfg.Provider
-		if prov == "" {
-			prov = "any provider"
-		}
+		prov := cmp.Or(b.cfg.Provider, "any provider")
 		return nil, fmt.Errorf("no %v endpoint of %s fits; see what there is with ofi info, and why others do not fit with ofi info --why: %w", h.EP.Type, prov, err)
 	}
 	info := infos[0].Dup()

@@ -1,6 +1,7 @@
 package pingpong
 
 import (
+	"cmp"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -74,12 +75,7 @@ func newControl(ctx context.Context, conn net.Conn, timeout time.Duration) *cont
 	return c
 }
 
-func portOr(p, def uint16) string {
-	if p == 0 {
-		p = def
-	}
-	return strconv.Itoa(int(p))
-}
+func portOr(p, def uint16) string { return strconv.Itoa(int(cmp.Or(p, def))) }
 
 func (c *Config) network() string {
 	if c.IPv6 {

@@ -8,6 +8,7 @@
 package pingpong
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -82,15 +83,9 @@ func (c *Config) normalize() error {
 	if c.Type == core.EPTypeUnspec {
 		c.Type = core.EPTypeDgram
 	}
-	if c.Timeout == 0 {
-		c.Timeout = DefaultTimeout
-	}
-	if c.Wait == 0 {
-		c.Wait = c.Timeout
-	}
-	if c.grace == 0 {
-		c.grace = goneGrace
-	}
+	c.Timeout = cmp.Or(c.Timeout, DefaultTimeout)
+	c.Wait = cmp.Or(c.Wait, c.Timeout)
+	c.grace = cmp.Or(c.grace, goneGrace)
 	switch {
 	case c.Timeout < 0:
 		return fmt.Errorf("timeout %v is negative", c.Timeout)

@@ -1,6 +1,7 @@
 package feed
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"sort"
@@ -107,9 +108,7 @@ func (f *Feed) Revision() uint64 {
 func (f *Feed) Watch(who store.Caller, k store.Kind, prefix string, from uint64) (*Watcher, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if from == 0 {
-		from = f.revision
-	}
+	from = cmp.Or(from, f.revision)
 	if from < f.since {
 		return nil, f.compacted(from)
 	}

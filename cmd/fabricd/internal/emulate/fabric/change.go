@@ -1,6 +1,7 @@
 package fabric
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 
@@ -69,9 +70,7 @@ func (f *Fabric) Capture(id, name, point string, open func() (io.WriteCloser, er
 	if err != nil {
 		return err
 	}
-	if point == "" {
-		point = atSender
-	}
+	point = cmp.Or(point, atSender)
 	if point != atSender && point != atReceiver {
 		return fmt.Errorf("a capture is of frames %q or %q, not %q", atSender, atReceiver, point)
 	}

@@ -1,6 +1,7 @@
 package link
 
 import (
+	"cmp"
 	"time"
 
 	"gofabric/internal/mono"
@@ -138,10 +139,7 @@ func (l *Link) Refused() { l.stats.Dropped++ }
 func (l *Link) queue(now mono.Time, f *Frame) bool {
 	l.line.leave(now)
 	frames, bytes := l.line.waiting(), l.line.bytes
-	limit := l.faults.Queue
-	if limit == 0 {
-		limit = DefaultQueue
-	}
+	limit := cmp.Or(l.faults.Queue, DefaultQueue)
 	if frames >= limit || l.faults.QueueBytes > 0 && bytes+len(f.B) > l.faults.QueueBytes && frames > 0 {
 		return false
 	}

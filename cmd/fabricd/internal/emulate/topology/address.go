@@ -2,6 +2,7 @@ package topology
 
 import (
 	"fmt"
+	"maps"
 	"net/netip"
 	"slices"
 	"strings"
@@ -79,11 +80,7 @@ func (t *Topology) address(given map[string]string) error {
 		}
 	}
 	if known < len(given) {
-		var all []string
-		for name := range given {
-			all = append(all, name)
-		}
-		slices.Sort(all)
+		all := slices.Sorted(maps.Keys(given))
 		return fmt.Errorf("addresses: not all of %s are interfaces; write n1/eth0, eth0 being the node's first link", strings.Join(all, ", "))
 	}
 	return nil

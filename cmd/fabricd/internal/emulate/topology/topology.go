@@ -2,6 +2,7 @@ package topology
 
 import (
 	"net/netip"
+	"slices"
 	"time"
 
 	"gofabric/cmd/fabricd/internal/emulate/link"
@@ -64,12 +65,7 @@ type Change struct {
 
 // Node returns the index of a node, or -1.
 func (t *Topology) Node(name string) int {
-	for i := range t.Nodes {
-		if t.Nodes[i].Name == name {
-			return i
-		}
-	}
-	return -1
+	return slices.IndexFunc(t.Nodes, func(n Node) bool { return n.Name == name })
 }
 
 // Link returns the index of the link with this id, or -1. The order of the ends does not matter ("b-a" is "a-b").
