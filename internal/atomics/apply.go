@@ -64,31 +64,49 @@ func apply(dt Datatype, op Op, target, operand, compare []byte) {
 		swapBits(Size(dt), target, operand, compare)
 		return
 	}
+	if aligned(alignment(dt), target, operand, compare) {
+		compute(dt, op, target, operand, compare)
+		return
+	}
+	var x scratch
+	for at := 0; at < len(target); {
+		var c []byte
+		if compare != nil {
+			c = x.load(2, compare[at:])
+		}
+		d := x.load(0, target[at:])
+		compute(dt, op, d, x.load(1, operand[at:]), c)
+		at += copy(target[at:], d)
+	}
+}
+
+// compute has the operations with arithmetic, on aligned memory.
+func compute(dt Datatype, op Op, target, operand, compare []byte) {
 	switch dt {
 	case Int8:
-		integers[int8](op, target, operand, compare)
+		bitwise(op, view[int8](target), view[int8](operand), view[int8](compare))
 	case Uint8:
-		integers[uint8](op, target, operand, compare)
+		bitwise(op, view[uint8](target), view[uint8](operand), view[uint8](compare))
 	case Int16:
-		integers[int16](op, target, operand, compare)
+		bitwise(op, view[int16](target), view[int16](operand), view[int16](compare))
 	case Uint16:
-		integers[uint16](op, target, operand, compare)
+		bitwise(op, view[uint16](target), view[uint16](operand), view[uint16](compare))
 	case Int32:
-		integers[int32](op, target, operand, compare)
+		bitwise(op, view[int32](target), view[int32](operand), view[int32](compare))
 	case Uint32:
-		integers[uint32](op, target, operand, compare)
+		bitwise(op, view[uint32](target), view[uint32](operand), view[uint32](compare))
 	case Int64:
-		integers[int64](op, target, operand, compare)
+		bitwise(op, view[int64](target), view[int64](operand), view[int64](compare))
 	case Uint64:
-		integers[uint64](op, target, operand, compare)
+		bitwise(op, view[uint64](target), view[uint64](operand), view[uint64](compare))
 	case Float:
-		floats[float32](op, target, operand, compare)
+		ordered(op, view[float32](target), view[float32](operand), view[float32](compare))
 	case Double:
-		floats[float64](op, target, operand, compare)
+		ordered(op, view[float64](target), view[float64](operand), view[float64](compare))
 	case FloatComplex:
-		complexes[complex64](op, target, operand, compare)
+		unordered(op, view[complex64](target), view[complex64](operand), view[complex64](compare))
 	case DoubleComplex:
-		complexes[complex128](op, target, operand, compare)
+		unordered(op, view[complex128](target), view[complex128](operand), view[complex128](compare))
 	case LongDouble:
 		longDoubles(op, target, operand, compare)
 	case LongDoubleComplex:

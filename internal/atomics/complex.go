@@ -1,20 +1,6 @@
 package atomics
 
-// complexes executes op on complex numbers, which have no order.
-func complexes[T complex64 | complex128](op Op, target, operand, compare []byte) {
-	if aligned[T](target, operand, compare) {
-		unordered(op, view[T](target), view[T](operand), view[T](compare))
-		return
-	}
-	var x scratch[T]
-	for at := 0; at < len(target); {
-		d, s, c := x.load(at, target, operand, compare)
-		unordered(op, d, s, c)
-		at = x.store(at, target, d)
-	}
-}
-
-// unordered has the operations of complex numbers.
+// unordered has the operations of complex numbers, which have no order.
 func unordered[T complex64 | complex128](op Op, d, s, c []T) {
 	for i := range d {
 		switch op {

@@ -1,8 +1,8 @@
 package atomics
 
-// Operations on types that Go has. If all buffers are aligned, they are used as slices of the type; the loops are
-// then as fast as the compiler makes them, and each element is stored in one piece. Otherwise some elements at a
-// time are copied to aligned memory and back (scratch).
+// Operations on types that Go has. Buffers are used as slices of the type: the loops are as fast as the compiler makes
+// them, and each element is stored in one piece. Of buffers that are not aligned, some elements at a time are copied to
+// aligned memory and back (scratch).
 
 // integer has the integer types of up to 64 bits.
 type integer interface {
@@ -11,34 +11,6 @@ type integer interface {
 
 // float has the floating-point types of Go.
 type float interface{ float32 | float64 }
-
-// integers executes op on integers of up to 64 bits.
-func integers[T integer](op Op, target, operand, compare []byte) {
-	if aligned[T](target, operand, compare) {
-		bitwise(op, view[T](target), view[T](operand), view[T](compare))
-		return
-	}
-	var x scratch[T]
-	for at := 0; at < len(target); {
-		d, s, c := x.load(at, target, operand, compare)
-		bitwise(op, d, s, c)
-		at = x.store(at, target, d)
-	}
-}
-
-// floats executes op on floating-point numbers.
-func floats[T float](op Op, target, operand, compare []byte) {
-	if aligned[T](target, operand, compare) {
-		ordered(op, view[T](target), view[T](operand), view[T](compare))
-		return
-	}
-	var x scratch[T]
-	for at := 0; at < len(target); {
-		d, s, c := x.load(at, target, operand, compare)
-		ordered(op, d, s, c)
-		at = x.store(at, target, d)
-	}
-}
 
 // bitwise has the operations of integers only, and calls ordered for the others. d is the target, s the operand, c
 // what to compare with.

@@ -42,6 +42,18 @@ func Size(dt Datatype) int {
 	return int(sizes[dt])
 }
 
+// alignment is what the address of an operand must be a multiple of for the type's arithmetic: 1 for types that Go has
+// not, which are put together from bytes.
+func alignment(dt Datatype) uintptr {
+	switch {
+	case dt <= Double:
+		return uintptr(sizes[dt])
+	case dt <= DoubleComplex:
+		return uintptr(sizes[dt] / 2)
+	}
+	return 1
+}
+
 // Real numbers have an order, and integers have bits: isInt and isComplex say which operations a type has.
 func isInt(dt Datatype) bool { return dt <= Uint64 || dt == Int128 || dt == Uint128 }
 func isComplex(dt Datatype) bool {

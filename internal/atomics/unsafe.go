@@ -13,41 +13,21 @@ func view[T element](b []byte) []T {
 	return unsafe.Slice((*T)(unsafe.Pointer(unsafe.SliceData(b))), len(b)/int(unsafe.Sizeof(zero)))
 }
 
-// aligned reports whether all three buffers can be used as slices of T. A nil buffer is aligned.
-func aligned[T element](a, b, c []byte) bool {
-	var zero T
+// aligned reports whether the addresses of all three buffers are multiples of n. That of a nil buffer is.
+func aligned(n uintptr, a, b, c []byte) bool {
 	at := uintptr(unsafe.Pointer(unsafe.SliceData(a))) | uintptr(unsafe.Pointer(unsafe.SliceData(b)))
 	at |= uintptr(unsafe.Pointer(unsafe.SliceData(c)))
-	return at&(unsafe.Alignof(zero)-1) == 0
+	return at&(n-1) == 0
 }
 
-// scratch has copies of some elements of buffers that are not aligned.
-type scratch[T element] struct {
-	target, operand, compare [16]T
-}
+// scratchLen is a multiple of all types' sizes, in bytes.
+const scratchLen = 256
 
-// load copies elements from byte at of the buffers on, as many as fit.
-func (x *scratch[T]) load(at int, target, operand, compare []byte) (d, s, c []T) {
-	var zero T
-	size := int(unsafe.Sizeof(zero))
-	n := min((len(target)-at)/size, len(x.target))
-	d, s = x.target[:n], x.operand[:n]
-	copy(bytesOf(d), target[at:])
-	copy(bytesOf(s), operand[at:])
-	if compare != nil {
-		c = x.compare[:n]
-		copy(bytesOf(c), compare[at:])
-	}
-	return d, s, c
-}
+// scratch is aligned memory for some elements of target, operand and compare.
+type scratch [3][scratchLen / 8]uint64
 
-// store copies elements back and returns the position of the next ones.
-func (x *scratch[T]) store(at int, target []byte, d []T) (next int) {
-	return at + copy(target[at:], bytesOf(d))
-}
-
-// bytesOf returns the memory of v as bytes.
-func bytesOf[T element](v []T) []byte {
-	var zero T
-	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(v))), len(v)*int(unsafe.Sizeof(zero)))
+// load copies the first elements of b, as many as fit, to part i and returns the copy.
+func (x *scratch) load(i int, b []byte) []byte {
+	part := unsafe.Slice((*byte)(unsafe.Pointer(&x[i])), scratchLen)
+	return part[:copy(part, b)]
 }
