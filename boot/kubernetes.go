@@ -23,7 +23,7 @@ func (c *Config) kubernetes(m *member) (opener, error) {
 	m.source = Kubernetes
 	size := c.env("GOFABRIC_SIZE")
 	if size == "" {
-		return nil, errors.New("Kubernetes does not tell a pod how many pods the job has: set GOFABRIC_SIZE to the job's completions")
+		return nil, errors.New("a pod does not learn from Kubernetes how many pods the job has: set GOFABRIC_SIZE to the job's completions")
 	}
 	var err error
 	if m.rank, m.size, err = parseRank(envIndex, c.env(envIndex), "GOFABRIC_SIZE", size); err != nil {

@@ -58,7 +58,7 @@ func (c *Config) check() error {
 	case c.MTU < 64 || c.MTU > maxRun:
 		return fmt.Errorf("the largest datagram is %d bytes, outside 64 to %d", c.MTU, maxRun)
 	case c.Runs < 1 || c.Buffer < c.MTU:
-		return errors.New("Runs must be at least 1, and Buffer at least MTU")
+		return errors.New("the config needs Runs of at least 1, and a Buffer of at least MTU bytes")
 	case !(c.Busy >= 0 && c.Busy < 1):
 		return fmt.Errorf("the probability of a busy port is %v, not 0 or more and less than 1", c.Busy)
 	}
