@@ -126,7 +126,7 @@ func TestCancelSendUnderWay(t *testing.T) {
 	}
 }
 
-func TestSendToNobody(t *testing.T) {
+func TestSendToClosedPort(t *testing.T) {
 	a, b, _, _ := openPair(t, Config{})
 	ctx := testContext(t)
 	gone := b.Name()

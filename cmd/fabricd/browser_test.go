@@ -29,15 +29,15 @@ import (
 
 func there(path string) bool { _, err := os.Stat(path); return err == nil }
 
-// gate is one way to reach the daemon. A browser's script that has the token would use it.
-type gate struct {
+// entry is one way to reach the daemon. A browser's script that has the token would use it.
+type entry struct {
 	name, host, token string
 	dial              func() (net.Conn, error)
 }
 
 // wholeDaemon runs a daemon with all parts, and with an emulated fabric where the system allows one. It returns the
-// daemon's patterns and its three gates.
-func wholeDaemon(t *testing.T) (patterns []string, gates []gate) {
+// daemon's patterns and its three entries.
+func wholeDaemon(t *testing.T) (patterns []string, entries []entry) {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "fd")
 	if err != nil {
@@ -85,17 +85,17 @@ func wholeDaemon(t *testing.T) (patterns []string, gates []gate) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		gates = append(gates, gate{name, u.Host, strings.TrimPrefix(u.Fragment, "token="), func() (net.Conn, error) {
+		entries = append(entries, entry{name, u.Host, strings.TrimPrefix(u.Fragment, "token="), func() (net.Conn, error) {
 			return tls.Dial("tcp", u.Host, &tls.Config{InsecureSkipVerify: true, ServerName: "localhost"})
 		}})
 	}
-	gates = append(gates, gate{"socket", "fabricd", "", func() (net.Conn, error) { return net.Dial("unix", filepath.Join(dir, fabricd.API)) }})
-	return d.Patterns(), gates
+	entries = append(entries, entry{"socket", "fabricd", "", func() (net.Conn, error) { return net.Dial("unix", filepath.Join(dir, fabricd.API)) }})
+	return d.Patterns(), entries
 }
 
 // ask sends one request exactly as written. It returns the head of the answer and, if the answer is an error, that
 // error.
-func (g *gate) ask(t *testing.T, method, path, host, headers string) (*http.Response, api.Error) {
+func (g *entry) ask(t *testing.T, method, path, host, headers string) (*http.Response, api.Error) {
 	t.Helper()
 	conn, err := g.dial()
 	if err != nil {
@@ -125,7 +125,7 @@ func (g *gate) ask(t *testing.T, method, path, host, headers string) (*http.Resp
 	return r, e
 }
 
-func (g *gate) bearer() string {
+func (g *entry) bearer() string {
 	if g.token == "" {
 		return ""
 	}
@@ -138,15 +138,15 @@ var variable = regexp.MustCompile(`\{[a-z$]*(\.\.\.)?\}`)
 // public are the patterns to which any site may link.
 var public = map[string]bool{"GET /{$}": true, "GET /page/{file}": true}
 
-// TestBrowsers requests everything that the daemon serves, through each gate and with a valid token, as browsers do
+// TestBrowsers requests everything that the daemon serves, through each entry and with a valid token, as browsers do
 // for other sites. The daemon refuses each request before it does any work. It accepts the same requests from its
 // own page and from programs.
 func TestBrowsers(t *testing.T) {
-	patterns, gates := wholeDaemon(t)
+	patterns, entries := wholeDaemon(t)
 	if len(patterns) < 20 {
 		t.Fatalf("the daemon serves only %q", patterns)
 	}
-	for _, g := range gates {
+	for _, g := range entries {
 		_, port, _ := net.SplitHostPort(g.host)
 		evil := "evil.example:" + port
 		for _, pattern := range patterns {
@@ -187,10 +187,10 @@ func TestBrowsers(t *testing.T) {
 
 // own sends requests as the daemon's page and as programs do. Their contents make no sense, so they have little
 // effect.
-func (g *gate) own(t *testing.T, method, path, pattern string) {
+func (g *entry) own(t *testing.T, method, path, pattern string) {
 	t.Helper()
 	if pattern == "DELETE /v1/page" || pattern == "PUT /v1/page" {
-		return // the page's gate must stay open
+		return // the page's entry must stay open
 	}
 	friendly := []string{""}
 	if g.name != "socket" {
@@ -212,14 +212,14 @@ func (g *gate) own(t *testing.T, method, path, pattern string) {
 	}
 }
 
-// TestHosts checks the host names that each gate accepts.
+// TestHosts checks the host names that each entry accepts.
 func TestHosts(t *testing.T) {
-	_, gates := wholeDaemon(t)
+	_, entries := wholeDaemon(t)
 	node, err := os.Hostname()
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, g := range gates {
+	for _, g := range entries {
 		for host, doors := range map[string]string{
 			"127.0.0.1:1": "page listen socket", "[::1]:9": "page listen socket", "[::1]": "page listen socket", "10.1.2.3": "page listen socket",
 			"localhost": "page listen socket", "LocalHost:80": "page listen socket", "localhost.": "page listen",
@@ -238,11 +238,11 @@ func TestHosts(t *testing.T) {
 	}
 }
 
-// TestNoUpgrade: no gate offers WebSocket, HTTP/2 without TLS or CONNECT, and none streams to a client without the
+// TestNoUpgrade: no entry offers WebSocket, HTTP/2 without TLS or CONNECT, and none streams to a client without the
 // token.
 func TestNoUpgrade(t *testing.T) {
-	_, gates := wholeDaemon(t)
-	for _, g := range gates {
+	_, entries := wholeDaemon(t)
+	for _, g := range entries {
 		for _, headers := range []string{
 			"Upgrade: websocket\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n", "Upgrade: h2c\r\nHTTP2-Settings: AAMAAABkAARAAAAAAAIAAAAA\r\n",
 		} {

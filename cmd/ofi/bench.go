@@ -56,7 +56,7 @@ type benchFlags struct {
 	following           bool
 	links               []string
 	nodes               string   // of the emulated fabric
-	cable               []string // in the process at the near end
+	ends               []string // in the process at the near end
 	oneWay, list        bool
 	pingpong, fabtests  string
 	prefix              string
@@ -98,8 +98,8 @@ func newBenchCommand(app *app) *cobra.Command {
 	fl.BoolVar(&f.veth, "veth", false, "measure over a veth pair between two network namespaces that ofi makes, instead of loopback (Linux, root)")
 	fl.StringSliceVar(&f.links, "link", []string{"xdp"}, "with --veth: values of FI_UDP_LINK to measure beside sockets")
 	fl.StringVar(&f.nodes, "nodes", "", "measure between two nodes of the fabric that fabricd emulates, such as n1,n2 (fabricd emulate)")
-	fl.StringSliceVar(&f.cable, "cable", nil, "the veth pair that another process has made")
-	fl.MarkHidden("cable")
+	fl.StringSliceVar(&f.ends, "ends", nil, "the veth pair that another process has made")
+	fl.MarkHidden("ends")
 	fl.BoolVar(&f.list, "list", false, "list the stacks and stop")
 	return cmd
 }
@@ -218,7 +218,7 @@ func (f *benchFlags) run(ctx context.Context, app *app) error {
 		return f.betweenNodes(ctx, app, os.Args[1:])
 	}
 	if f.veth {
-		return f.overCable(ctx, app, &c)
+		return f.overVeth(ctx, app, &c)
 	}
 	if f.list {
 		for _, s := range c.Stacks {

@@ -33,7 +33,7 @@ func TestBenchFlags(t *testing.T) {
 		{[]string{"--plot", "bench.gif"}, ".svg or .png"},
 		{[]string{"--native", "--pingpong", "/no/such/tool"}, "libfabric-bin"},
 		{[]string{"--native", "--fabtests", "/no/such/dir"}, "fabtests"},
-		{[]string{"--cable", "a,b"}, "four words"},
+		{[]string{"--ends", "a,b"}, "four words"},
 		{[]string{"--nodes", "n1"}, "give two nodes"},
 		{[]string{"--nodes", "n1,n2"}, "no fabricd is running"},
 		{[]string{"--nodes", "n1,n2", "--veth"}, "--veth or --nodes, not both"},

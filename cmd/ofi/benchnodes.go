@@ -21,12 +21,12 @@ func (f *benchFlags) betweenNodes(ctx context.Context, app *app, args []string) 
 	if f.veth {
 		return errors.New("--veth makes a link of its own: give --veth or --nodes, not both")
 	}
-	cable, err := cableBetween(ctx, f.nodes)
+	ends, err := vethBetween(ctx, f.nodes)
 	if err != nil {
 		return fmt.Errorf("--nodes %s: %w", f.nodes, err)
 	}
-	words := strings.Join([]string{cable.NearSpace, cable.FarSpace, cable.Near, cable.Far, cable.Fabricd}, ",")
-	cmd := cable.Command(ctx, false, benchProgram(), append(args, "--nodes=", "--cable", words)...)
+	words := strings.Join([]string{ends.NearSpace, ends.FarSpace, ends.Near, ends.Far, ends.Fabricd}, ",")
+	cmd := ends.Command(ctx, false, benchProgram(), append(args, "--nodes=", "--ends", words)...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, app.out, app.errOut
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
 	err = cmd.Run()
@@ -39,8 +39,8 @@ func (f *benchFlags) betweenNodes(ctx context.Context, app *app, args []string) 
 	return err
 }
 
-// cableBetween asks fabricd for the addresses of two nodes.
-func cableBetween(ctx context.Context, nodes string) (*bench.Cable, error) {
+// vethBetween asks fabricd for the addresses of two nodes.
+func vethBetween(ctx context.Context, nodes string) (*bench.Veth, error) {
 	near, far, ok := strings.Cut(nodes, ",")
 	if !ok || near == far || strings.Contains(far, ",") {
 		return nil, errors.New("give two nodes, such as n1,n2")
@@ -54,22 +54,22 @@ func cableBetween(ctx context.Context, nodes string) (*bench.Cable, error) {
 	if err := client.Do(ctx, "GET", "/v1/emulation", nil, &e); err != nil {
 		return nil, err
 	}
-	cable := &bench.Cable{NearSpace: near, FarSpace: far, Fabricd: fabricdProgram()}
+	ends := &bench.Veth{NearSpace: near, FarSpace: far, Fabricd: fabricdProgram()}
 	var names []string
 	for _, n := range e.Nodes {
 		names = append(names, n.Name)
 		switch {
 		case len(n.Addresses) == 0:
 		case n.Name == near:
-			cable.Near = n.Addresses[0]
+			ends.Near = n.Addresses[0]
 		case n.Name == far:
-			cable.Far = n.Addresses[0]
+			ends.Far = n.Addresses[0]
 		}
 	}
-	if cable.Near == "" || cable.Far == "" {
+	if ends.Near == "" || ends.Far == "" {
 		return nil, fmt.Errorf("the emulated fabric has these nodes: %s", strings.Join(names, ", "))
 	}
-	return cable, nil
+	return ends, nil
 }
 
 // fabricdProgram returns the path of the fabricd beside this program, or of the one in PATH.

@@ -21,33 +21,33 @@ const benchReference = "sockets"
 
 // plugIn makes this process measure at the near end of a veth pair that another process has made.
 func (f *benchFlags) plugIn(c *bench.Config) error {
-	if f.cable == nil {
+	if f.ends == nil {
 		return nil
 	}
-	if len(f.cable) != 4 && len(f.cable) != 5 {
-		return fmt.Errorf("--cable wants four words, or five, not %q", f.cable)
+	if len(f.ends) != 4 && len(f.ends) != 5 {
+		return fmt.Errorf("--ends wants four words, or five, not %q", f.ends)
 	}
-	cable := &bench.Cable{NearSpace: f.cable[0], FarSpace: f.cable[1], Near: f.cable[2], Far: f.cable[3]}
-	if len(f.cable) == 5 {
-		cable.Fabricd = f.cable[4]
+	ends := &bench.Veth{NearSpace: f.ends[0], FarSpace: f.ends[1], Near: f.ends[2], Far: f.ends[3]}
+	if len(f.ends) == 5 {
+		ends.Fabricd = f.ends[4]
 	}
-	c.Providers.Node = cable.Near
+	c.Providers.Node = ends.Near
 	c.Peer = func(ctx context.Context) *exec.Cmd {
-		return cable.Command(ctx, true, benchProgram(), benchPeer, "--node", cable.Far)
+		return ends.Command(ctx, true, benchProgram(), benchPeer, "--node", ends.Far)
 	}
 	if c.Native != nil {
-		c.Native.Cable = cable
+		c.Native.Veth = ends
 	}
 	return nil
 }
 
-// overCable makes a veth pair and starts processes that measure over it.
-func (f *benchFlags) overCable(ctx context.Context, app *app, c *bench.Config) error {
-	cable, err := bench.NewCable()
+// overVeth makes a veth pair and starts processes that measure over it.
+func (f *benchFlags) overVeth(ctx context.Context, app *app, c *bench.Config) error {
+	ends, err := bench.NewVeth()
 	if err != nil {
 		return fmt.Errorf("--veth: %w", err)
 	}
-	defer cable.Close()
+	defer ends.Close()
 	var links []bench.Datapath
 	for _, name := range f.links {
 		if name != benchReference {
@@ -61,7 +61,7 @@ func (f *benchFlags) overCable(ctx context.Context, app *app, c *bench.Config) e
 		for i := range links {
 			line.show(round*len(links)+i, rounds*len(links), fmt.Sprintf("%s, round %d", links[i].Name, round+1))
 			var results []bench.Result
-			if results, err = f.atCable(ctx, cable, c, links[i].Name); err != nil {
+			if results, err = f.atVeth(ctx, ends, c, links[i].Name); err != nil {
 				line.clear()
 				return fmt.Errorf("FI_UDP_LINK=%s: %w", links[i].Name, err)
 			}
@@ -72,10 +72,10 @@ func (f *benchFlags) overCable(ctx context.Context, app *app, c *bench.Config) e
 	return f.report(app, bench.Merge(links), nil)
 }
 
-// atCable starts a process at the near end, which makes one round of measurements.
-func (f *benchFlags) atCable(ctx context.Context, cable *bench.Cable, c *bench.Config, link string) ([]bench.Result, error) {
+// atVeth starts a process at the near end, which makes one round of measurements.
+func (f *benchFlags) atVeth(ctx context.Context, ends *bench.Veth, c *bench.Config, link string) ([]bench.Result, error) {
 	args := []string{"bench", "--json", "--rounds", "1", "--time", f.time.String(), "--size", f.size, "--window", fmt.Sprint(f.window),
-		"--bulk", strings.Join(f.bulk, ","), "--cable", strings.Join([]string{cable.NearSpace, cable.FarSpace, cable.Near, cable.Far}, ",")}
+		"--bulk", strings.Join(f.bulk, ","), "--ends", strings.Join([]string{ends.NearSpace, ends.FarSpace, ends.Near, ends.Far}, ",")}
 	for _, s := range c.Stacks {
 		args = append(args, "--stack", s.String())
 	}
@@ -85,7 +85,7 @@ func (f *benchFlags) atCable(ctx context.Context, cable *bench.Cable, c *bench.C
 	if c.Native != nil && link == benchReference {
 		args = append(args, "--native", "--pingpong", c.Native.Pingpong, "--fabtests", c.Native.Fabtests)
 	}
-	cmd := cable.Command(ctx, false, benchProgram(), args...)
+	cmd := ends.Command(ctx, false, benchProgram(), args...)
 	cmd.Env = append(os.Environ(), "FI_UDP_LINK="+link)
 	var out, bad bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &bad

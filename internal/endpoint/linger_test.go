@@ -29,8 +29,8 @@ func (d *drainer) Drained(all bool) bool {
 	return at > 0 && time.Since(d.began) >= at-1 // a time of 1 is at once
 }
 
-// TestLetGo: how long closing an endpoint waits, and what it returns.
-func TestLetGo(t *testing.T) {
+// TestDrain: how long closing an endpoint waits, and what it returns.
+func TestDrain(t *testing.T) {
 	const never, now = 0, 1
 	const s = time.Second
 	for _, tt := range []struct {
@@ -74,9 +74,9 @@ func TestLetGo(t *testing.T) {
 	}
 }
 
-// TestLetGoUnlocks: others can take the lock while an endpoint waits, and passes are made for peers of the same
+// TestDrainUnlocks: others can take the lock while an endpoint waits, and passes are made for peers of the same
 // thread.
-func TestLetGoUnlocks(t *testing.T) {
+func TestDrainUnlocks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, allCaps, 0)
 		d := &drainer{}

@@ -106,7 +106,7 @@ func TestSpotIsForgotten(t *testing.T) {
 }
 
 // An age index that is no longer read is dropped when half of it is stale. One that is read remains.
-func TestRosterGoes(t *testing.T) {
+func TestAgeIndexDropped(t *testing.T) {
 	const n = 100
 	for _, walks := range []int{0, 1} {
 		var q Queue[int, int]

@@ -82,8 +82,8 @@ func TestMeter(t *testing.T) {
 	}
 }
 
-// TestMeterTogether queries while connections are added and removed.
-func TestMeterTogether(t *testing.T) {
+// TestMeterConcurrent queries while connections are added and removed.
+func TestMeterConcurrent(t *testing.T) {
 	fds, hangUp := connections(t, 4)
 	defer hangUp()
 	var m Meter

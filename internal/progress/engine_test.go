@@ -153,20 +153,20 @@ func TestSlowCaller(t *testing.T) {
 	l := newProbe(t, e, false)
 	e.Lock()
 	defer e.Unlock()
-	hears := func(when string, want bool) {
+	check := func(when string, want bool) {
 		before := l.bytes
 		l.write(1)
 		if e.Pass(); l.bytes > before != want {
 			t.Errorf("%s: the next pass serves a listener: %v, want %v", when, !want, want)
 		}
 	}
-	hears("at first", true)
+	check("at first", true)
 	now := mono.Now()
 	e.look(now)
 	e.look(now)
-	hears("many passes at once", false)
+	check("many passes at once", false)
 	e.look(now.Add(slowPasses + 1))
-	hears("many passes in long", true)
+	check("many passes in long", true)
 }
 
 // hostAt is a host with a fixed time.

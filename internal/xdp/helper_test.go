@@ -54,8 +54,8 @@ func places(t testing.TB, queues, mtu int) (a, b *place) {
 				veth.End, "nud", "permanent")
 		}
 	}
-	a.hears(b)
-	b.hears(a)
+	a.awaitDatagrams(b)
+	b.awaitDatagrams(a)
 	return a, b
 }
 
@@ -63,9 +63,9 @@ func newPlace(h *veth.Host) *place {
 	return &place{Host: h, v4: h.V4, v6: h.V6, mac: frame.MAC(h.Interface(veth.End).HardwareAddr)}
 }
 
-// hears returns when IPv6 datagrams of the other place arrive. The kernel adds an interface's routes some time after
+// awaitDatagrams returns when IPv6 datagrams of the other place arrive. The kernel adds an interface's routes some time after
 // the interface is up.
-func (h *place) hears(other *place) {
+func (h *place) awaitDatagrams(other *place) {
 	h.T.Helper()
 	h.Enter()
 	in, err := net.ListenUDP("udp", net.UDPAddrFromAddrPort(netip.AddrPortFrom(h.v6, 0)))

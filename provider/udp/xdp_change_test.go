@@ -14,8 +14,8 @@ import (
 	"gofabric/test/veth"
 )
 
-// hears sends a datagram from q until p receives it. No caller makes passes at p.
-func hears(t *testing.T, q, p *port, in *inbox, size int) {
+// receives sends a datagram from q until p receives it. No caller makes passes at p.
+func receives(t *testing.T, q, p *port, in *inbox, size int) {
 	t.Helper()
 	for deadline := time.Now().Add(patience); ; {
 		err := q.send(p.local, 0, make([]byte, size))
@@ -55,7 +55,7 @@ func TestXDPRemoved(t *testing.T) {
 	if p.xdp == nil {
 		t.Fatal(p.noXDP)
 	}
-	hears(t, q, p, in, 8)
+	receives(t, q, p, in, 8)
 	a.IP("link", "del", "eth9")
 	var why error
 	d.untilItself(t, "the port notices that the interface was removed", func() bool {
@@ -70,14 +70,14 @@ func TestXDPRemoved(t *testing.T) {
 		h.IP("link", "set", "eth9", "up")
 		h.IP("addr", "add", fmt.Sprintf("10.98.0.%d/24", i+1), "dev", "eth9")
 	}
-	hears(t, q, p, in, 8)
+	receives(t, q, p, in, 8)
 	if s := p.counts(); s.BypassReceived == 0 || s.ReceivedDatagrams < s.BypassReceived+1 {
 		t.Errorf("datagrams that went through AF_XDP before are not counted: %+v", s)
 	}
 	a.Enter()
 	must(t, d.setLink(p, core.DatapathXDP)) // the interface exists again
 	was := p.counts()
-	hears(t, q, p, in, 8)
+	receives(t, q, p, in, 8)
 	if s := p.counts(); s.BypassReceived <= was.BypassReceived {
 		t.Errorf("%+v; before, %+v", s, was)
 	}
@@ -101,13 +101,13 @@ func TestXDPMoved(t *testing.T) {
 		t.Fatal(p.noXDP)
 	}
 	for _, mac := range []string{"02:00:00:00:98:01", "02:00:00:00:98:02"} {
-		hears(t, q, p, in, 8)
+		receives(t, q, p, in, 8)
 		a.IP("link", "set", "eth9", "address", mac)
 		b.IP("neigh", "replace", "10.98.0.1", "lladdr", mac, "dev", "eth9", "nud", "reachable")
 		was := p.counts()
 		// The datapath receives the change a little later.
 		for deadline := time.Now().Add(patience); p.counts().BypassReceived == was.BypassReceived; {
-			hears(t, q, p, in, 8)
+			receives(t, q, p, in, 8)
 			if time.Now().After(deadline) {
 				t.Fatalf("%s: no datagram bypasses the system's stack: %+v, then %+v", mac, was, p.counts())
 			}
@@ -138,21 +138,21 @@ func TestXDPAddressMoves(t *testing.T) {
 		if p.xdp == nil {
 			t.Fatal(p.noXDP)
 		}
-		hears(t, q, p, in, 8)
+		receives(t, q, p, in, 8)
 		a.IP("addr", "del", at.prefix, "dev", "eth9")
 		a.IP("route", "add", at.addr, "via", at.via)
 		c.Address("lo", at.addr)
 		c.Enter()
 		theirs := &inbox{}
 		other := portAt(t, testDomain(t), p.local, theirs)
-		hears(t, q, other, theirs, 9)
+		receives(t, q, other, theirs, 9)
 		was := p.counts()
 		c.IP("addr", "del", at.addr, "dev", "lo")
 		a.IP("route", "del", at.addr, "via", at.via)
 		a.Address("eth9", at.prefix)
 		// The datapath receives the change a little later.
 		for deadline := time.Now().Add(patience); p.counts().BypassReceived == was.BypassReceived; {
-			hears(t, q, p, in, 10)
+			receives(t, q, p, in, 10)
 			if time.Now().After(deadline) {
 				t.Fatalf("%v: no datagram bypasses the system's stack: %+v, then %+v", p, was, p.counts())
 			}
@@ -180,8 +180,8 @@ func TestXDPRaisedMTU(t *testing.T) {
 			// The datapath receives the change a little later.
 			for began, went := time.Now(), [2]bool{}; !went[0] || !went[1]; {
 				was := p.counts()
-				hears(t, q, p, in, size)
-				hears(t, p, q, back, size)
+				receives(t, q, p, in, size)
+				receives(t, p, q, back, size)
 				s := p.counts()
 				by := [2]bool{s.BypassReceived > was.BypassReceived, s.BypassSent > was.BypassSent}
 				stack := [2]bool{size > 1500-28, size > 1700}
@@ -245,5 +245,5 @@ func TestXDPChosen(t *testing.T) {
 		t.Errorf("on lo: %v, %v", err, lo.Datapath())
 	}
 	must(t, d.setLink(lo, core.DatapathAuto))
-	hears(t, lo, lo, box, 100)
+	receives(t, lo, lo, box, 100)
 }

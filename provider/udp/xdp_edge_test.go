@@ -32,8 +32,8 @@ func xdpPort(t *testing.T) (p, q *port, in, back *inbox) {
 // neighbour, and for no other path.
 func TestXDPWays(t *testing.T) {
 	p, q, in, back := xdpPort(t)
-	hears(t, p, q, back, 8) // the neighbour is known now
-	hears(t, q, p, in, 8)
+	receives(t, p, q, back, 8) // the neighbour is known now
+	receives(t, q, p, in, 8)
 	p.d.prog.Lock()
 	defer p.d.prog.Unlock()
 	l := p.xdp.(*xdpDatapath)
@@ -85,7 +85,7 @@ func TestXDPExpect(t *testing.T) {
 	p.Expect(q.local)
 	p.d.prog.Unlock()
 	p.d.until(t, "the path to an expected address is known", ready)
-	hears(t, p, q, back, 8)
+	receives(t, p, q, back, 8)
 	if p.d.prog.Lock(); l.sent == 0 || l.bySocket > 0 {
 		t.Errorf("%d datagrams bypassed the stack, %d went through the socket", l.sent, l.bySocket)
 	}
@@ -97,7 +97,7 @@ func TestXDPExpect(t *testing.T) {
 		t.Errorf("headers for %d addresses are ready, want at most %d", n, datagram.ExpectMost)
 	}
 	p.d.prog.Unlock()
-	hears(t, q, p, in, 8)
+	receives(t, q, p, in, 8)
 	must(t, p.d.setLink(p, core.DatapathSockets))
 	p.d.prog.Lock()
 	p.Expect(q.local)
@@ -108,7 +108,7 @@ func TestXDPExpect(t *testing.T) {
 // delivered.
 func TestXDPDrain(t *testing.T) {
 	p, q, in, _ := xdpPort(t)
-	hears(t, q, p, in, 8)
+	receives(t, q, p, in, 8)
 	p.d.prog.Lock()
 	defer p.d.prog.Unlock()
 	l := p.xdp.(*xdpDatapath)
@@ -144,8 +144,8 @@ func TestXDPRetry(t *testing.T) {
 	if p.xdp == nil {
 		t.Fatal(p.noXDP)
 	}
-	hears(t, p, q, back, 8)
-	hears(t, q, p, in, 8)
+	receives(t, p, q, back, 8)
+	receives(t, q, p, in, 8)
 	p.d.prog.Lock()
 	l := p.xdp.(*xdpDatapath)
 	peer := l.way(t, q.local)
@@ -177,8 +177,8 @@ func TestXDPRetry(t *testing.T) {
 // TestXDPLateFirst: frames that wait for room in the system are not overtaken by later ones.
 func TestXDPLateFirst(t *testing.T) {
 	p, q, in, back := xdpPort(t)
-	hears(t, p, q, back, 8)
-	hears(t, q, p, in, 8)
+	receives(t, p, q, back, 8)
+	receives(t, q, p, in, 8)
 	p.d.prog.Lock()
 	l := p.xdp.(*xdpDatapath)
 	l.way(t, q.local)
@@ -206,8 +206,8 @@ func TestXDPLateFirst(t *testing.T) {
 func TestXDPEndFlush(t *testing.T) {
 	for _, end := range []func(*port) error{func(p *port) error { return p.SetDatapath(core.DatapathSockets) }, (*port).Close} {
 		p, q, in, back := xdpPort(t)
-		hears(t, p, q, back, 8)
-		hears(t, q, p, in, 8)
+		receives(t, p, q, back, 8)
+		receives(t, q, p, in, 8)
 		p.d.prog.Lock()
 		l := p.xdp.(*xdpDatapath)
 		sent := 0
@@ -237,7 +237,7 @@ func TestXDPOwnSource(t *testing.T) {
 	a.Enter()
 	open := func(link string) (p *port, in *inbox) {
 		p, in = testPort(t, testDomain(t, "LINK", link), netip.MustParseAddr("10.98.0.1"))
-		hears(t, q, p, in, 8)
+		receives(t, q, p, in, 8)
 		return p, in
 	}
 	// takes waits until the port accepts the impostor's packets, or no longer does. A neighbour's datagram follows

@@ -79,7 +79,7 @@ func bypasses(t *testing.T, p, q *port, in *inbox) {
 		if time.Now().After(deadline) {
 			t.Fatalf("no datagram of %v bypasses the kernel's stack", p.local)
 		}
-		hears(t, p, q, in, 8)
+		receives(t, p, q, in, 8)
 	}
 }
 

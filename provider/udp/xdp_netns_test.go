@@ -162,17 +162,17 @@ func TestXDPFirstPortCloses(t *testing.T) {
 			t.Fatal(p.noXDP)
 		}
 	}
-	hears(t, q, first, box, 8)
+	receives(t, q, first, box, 8)
 	d.prog.Lock()
 	must(t, first.Close())
 	d.prog.Unlock()
 	for range 3 {
-		hears(t, q, third, last, 9)
-		hears(t, q, second, in, 10)
+		receives(t, q, third, last, 9)
+		receives(t, q, second, in, 10)
 	}
 	must(t, d.setLink(second, core.DatapathSockets))
-	hears(t, q, second, in, 11)
-	hears(t, q, third, last, 12)
+	receives(t, q, second, in, 11)
+	receives(t, q, third, last, 12)
 	if s := third.counts(); s.BypassReceived < 4 {
 		t.Errorf("%+v", s)
 	}

@@ -24,8 +24,8 @@ func TestXDPRuns(t *testing.T) {
 		if p.xdp == nil {
 			t.Fatal(p.noXDP)
 		}
-		hears(t, p, q, back, 8)
-		hears(t, q, p, in, 8)
+		receives(t, p, q, back, 8)
+		receives(t, q, p, in, 8)
 		for _, run := range [][2]int{{2, 1}, {300, 100}, {1450, 700}, {1460, 700}, {1472, 700}, {1473, 700}, {1500, 300}, {3000, 1400}, {8950, 1400}} {
 			total, seg := run[0], run[1]
 			for _, w := range []struct {

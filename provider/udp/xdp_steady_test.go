@@ -293,5 +293,5 @@ func TestXDPLinkLocal(t *testing.T) {
 			t.Fatal("no datagram bypasses the system's stack")
 		}
 	}
-	hears(t, p[1], p[0], in[0], 9)
+	receives(t, p[1], p[0], in[0], 9)
 }

@@ -89,10 +89,10 @@ func (m theme) over(t *testing.T, st Stack) {
 	}
 }
 
-// RunTogether runs the whole suite over st in parallel with other stacks of the package, because it mostly waits.
+// RunParallel runs the whole suite over st in parallel with other stacks of the package, because it mostly waits.
 // Leaks are checked after all stacks. With GOFABRIC_MANY one stack runs after the other, and leaks are checked after
 // each theme.
-func RunTogether(t *testing.T, st Stack) {
+func RunParallel(t *testing.T, st Stack) {
 	t.Helper()
 	if !need.Many() {
 		t.Parallel()

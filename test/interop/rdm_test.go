@@ -7,9 +7,9 @@ import (
 	"gofabric/core"
 )
 
-// TestNativeTogether has both ends send their first message at the same time. One of two connections survives, and
+// TestNativeParallel has both ends send their first message at the same time. One of two connections survives, and
 // both messages arrive.
-func TestNativeTogether(t *testing.T) {
+func TestNativeParallel(t *testing.T) {
 	t.Parallel()
 	eachNative(t, core.EPTypeRDM, func(t *testing.T, s nativeStack) {
 		for range 5 {

@@ -112,8 +112,8 @@ func TestRXDUnexpected(t *testing.T) {
 	})
 }
 
-// TestRXDTogether has both ends send a pile at the same time, beginning with the first packet.
-func TestRXDTogether(t *testing.T) {
+// TestRXDParallel has both ends send a pile at the same time, beginning with the first packet.
+func TestRXDParallel(t *testing.T) {
 	t.Parallel()
 	eachRXD(t, func(t *testing.T, s nativeStack) {
 		l := s.link(t, 1)

@@ -83,9 +83,9 @@ func TestRXMUnexpected(t *testing.T) {
 	})
 }
 
-// TestRXMTogether has both ends send their first message at the same time. One of two connections survives, and both
+// TestRXMParallel has both ends send their first message at the same time. One of two connections survives, and both
 // messages arrive.
-func TestRXMTogether(t *testing.T) {
+func TestRXMParallel(t *testing.T) {
 	t.Parallel()
 	eachRXM(t, func(t *testing.T, s nativeStack) {
 		for range 5 {

@@ -134,8 +134,8 @@ func TestXDPVLANRemoved(t *testing.T) {
 	b.IP("link", "show", "eth9")
 }
 
-// TestXDPVLANApart has endpoints in a VLAN and outside it. Each receives only its own packets.
-func TestXDPVLANApart(t *testing.T) {
+// TestXDPVLANSeparate has endpoints in a VLAN and outside it. Each receives only its own packets.
+func TestXDPVLANSeparate(t *testing.T) {
 	t.Parallel()
 	a, b := vlan(t, false)
 	// These endpoints open first: see TestXDPVLANFirst.

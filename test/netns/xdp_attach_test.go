@@ -56,9 +56,9 @@ func (h *host) wantProgram(attached bool, after string) {
 	}
 }
 
-// TestXDPAttachesForNobodyElse requests AF_XDP and checks that discovery, ofi info, endpoints of tcp, and a domain of
+// TestXDPAttachesOnlyOnRequest requests AF_XDP and checks that discovery, ofi info, endpoints of tcp, and a domain of
 // udp without an endpoint attach nothing.
-func TestXDPAttachesForNobodyElse(t *testing.T) {
+func TestXDPAttachesOnlyOnRequest(t *testing.T) {
 	t.Parallel()
 	ofi := ownTools(t)
 	for _, link := range []string{"FI_UDP_LINK=xdp", "FI_UDP_LINK=auto"} {

@@ -38,7 +38,7 @@ func TestXDPWays(t *testing.T) {
 			a, b := newHosts(t)
 			if tt.queues {
 				two := []string{"numtxqueues", "2", "numrxqueues", "2"}
-				b.Recable(a.Host, two, two)
+				b.Replace(a.Host, two, two)
 				// The kernel (linkwatch) sets the state asynchronously.
 				eventually(t, "the new interface is running",
 					func() bool { return strings.Contains(b.IP("link", "show", veth.End), "state UP") })

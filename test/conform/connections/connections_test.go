@@ -18,18 +18,18 @@ func stack(t *testing.T, name string, vars map[string]string) conform.Stack {
 
 func TestRXM(t *testing.T) {
 	conform.Elsewhere(t, "package features runs the suite over this stack")
-	conform.RunTogether(t, stack(t, "tcp-rxm", nil))
+	conform.RunParallel(t, stack(t, "tcp-rxm", nil))
 }
 
 func TestRXMOneDomain(t *testing.T) {
 	st := stack(t, "tcp-rxm-one-domain", nil)
 	st.OneDomain = true
-	conform.RunTogether(t, st)
+	conform.RunParallel(t, st)
 }
 
 // TestRXMRendezvous has large tagged messages wait at the sender, without single copies.
 func TestRXMRendezvous(t *testing.T) {
-	conform.RunTogether(t, stack(t, "tcp-rxm-rendezvous",
+	conform.RunParallel(t, stack(t, "tcp-rxm-rendezvous",
 		map[string]string{"FI_OFI_RXM_RENDEZVOUS_SIZE": "16384", "FI_OFI_RXM_SINGLE_COPY_SIZE": "-1"}))
 }
 
@@ -37,7 +37,7 @@ func TestRXMRendezvous(t *testing.T) {
 func TestRXMNative(t *testing.T) {
 	st := stack(t, "tcp-rxm-native", map[string]string{"FI_OFI_RXM_EXTENSIONS": "0"})
 	st.Overtakes, st.Foreign = true, true
-	conform.RunTogether(t, st)
+	conform.RunParallel(t, st)
 }
 
 // TestRXMNativeWrites transfers announced messages by writes instead of reads.
@@ -46,5 +46,5 @@ func TestRXMNativeWrites(t *testing.T) {
 		map[string]string{"FI_OFI_RXM_EXTENSIONS": "0", "FI_OFI_RXM_USE_RNDV_WRITE": "1",
 			"FI_OFI_RXM_SAR_LIMIT": "16384"})
 	st.Overtakes, st.Foreign = true, true
-	conform.RunTogether(t, st)
+	conform.RunParallel(t, st)
 }

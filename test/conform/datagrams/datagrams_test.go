@@ -15,19 +15,19 @@ func TestMain(m *testing.M) { conform.Main(m) }
 
 func TestRXD(t *testing.T) {
 	conform.Elsewhere(t, "package features runs the suite over this stack")
-	conform.RunTogether(t, conform.RXD(t, "udp-rxd", "udp;ofi_rxd"))
+	conform.RunParallel(t, conform.RXD(t, "udp-rxd", "udp;ofi_rxd"))
 }
 
 // TestRXDDatagrams sends large messages in datagrams, too, without single copies.
 func TestRXDDatagrams(t *testing.T) {
 	conform.Elsewhere(t, "package faults has everything go in datagrams")
-	conform.RunTogether(t, conform.RXD(t, "udp-rxd-datagrams", "udp;ofi_rxd", "FI_OFI_RXD_SINGLE_COPY_SIZE", "-1"))
+	conform.RunParallel(t, conform.RXD(t, "udp-rxd-datagrams", "udp;ofi_rxd", "FI_OFI_RXD_SINGLE_COPY_SIZE", "-1"))
 }
 
 // TestRXDMemory sends everything in datagrams through memory that both ends share, from the beginning and whenever
 // both poll.
 func TestRXDMemory(t *testing.T) {
-	conform.RunTogether(t, conform.RXD(t, "udp-rxd-memory", "udp;ofi_rxd", "FI_OFI_RXD_SINGLE_COPY_SIZE", "-1",
+	conform.RunParallel(t, conform.RXD(t, "udp-rxd-memory", "udp;ofi_rxd", "FI_OFI_RXD_SINGLE_COPY_SIZE", "-1",
 		"FI_UDP_LOCAL_MEMORY_AFTER", "1"))
 }
 
@@ -41,7 +41,7 @@ func TestRXDNative(t *testing.T) {
 	st := conform.RXD(t, "udp-rxd-native", "udp;ofi_rxd", "FI_OFI_RXD_EXTENSIONS", "0",
 		"FI_OFI_RXD_PEER_TIMEOUT", timeout)
 	st.NoEmptyReads, st.Foreign = true, true
-	conform.RunTogether(t, st)
+	conform.RunParallel(t, st)
 }
 
 // TestManualAway has an application with manual progress make no calls for longer than the peer time-out, although the

@@ -21,25 +21,25 @@ func uneven(t *testing.T, st conform.Stack) conform.Stack {
 }
 
 func TestTCPMsg(t *testing.T) {
-	conform.RunTogether(t, uneven(t,
+	conform.RunParallel(t, uneven(t,
 		conform.Stack{Name: "tcp-fault-msg", Provider: "tcp;fault", EPType: core.EPTypeMsg, Caps: conform.MsgCaps}))
 }
 
 func TestTCPMsgSRX(t *testing.T) {
 	need.Asked(t, "the other stacks run this stack's code, too")
-	conform.RunTogether(t, uneven(t,
+	conform.RunParallel(t, uneven(t,
 		conform.Stack{Name: "tcp-fault-msg-srx", Provider: "tcp;fault", EPType: core.EPTypeMsg,
 			SharedRx: true, Caps: conform.RDMCaps}))
 }
 
 func TestTCPRDM(t *testing.T) {
 	need.Asked(t, "the other stacks run this stack's code, too")
-	conform.RunTogether(t, uneven(t,
+	conform.RunParallel(t, uneven(t,
 		conform.Stack{Name: "tcp-fault-rdm", Provider: "tcp;fault", EPType: core.EPTypeRDM, Caps: conform.RDMCaps}))
 }
 
 func TestRXM(t *testing.T) {
-	conform.RunTogether(t, uneven(t,
+	conform.RunParallel(t, uneven(t,
 		conform.Stack{Name: "tcp-fault-rxm", Provider: "tcp;fault;ofi_rxm",
 			EPType: core.EPTypeRDM, Caps: conform.RDMCaps}))
 }

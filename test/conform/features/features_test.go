@@ -86,7 +86,7 @@ func (s *stack) run(t *testing.T, rec *record.Recorder) {
 		all[i].Record = rec
 	}
 	t.Run(s.of.Name, func(t *testing.T) {
-		conform.RunTogether(t, conform.Over(t, all[0], s.params))
+		conform.RunParallel(t, conform.Over(t, all[0], s.params))
 		for _, st := range all[1:] {
 			t.Run(st.Name, func(t *testing.T) { conform.Run(t, conform.Over(t, st, s.params)) })
 		}

@@ -50,7 +50,7 @@ func run(t *testing.T, st conform.Stack, params map[string]string) {
 			if seed != "0" {
 				s.Except = inOrder
 			}
-			conform.RunTogether(t, s)
+			conform.RunParallel(t, s)
 		})
 	}
 }
@@ -118,7 +118,7 @@ func TestProfiles(t *testing.T) {
 				vars := map[string]string{"FI_STRICT": name, "FI_STRICT_SEED": "0",
 					"FI_OFI_RXD_HANDSHAKE_TIMEOUT": "3000", "FI_OFI_RXD_PEER_TIMEOUT": "3000"}
 				st.Name, st.Comply, st.Except = "strict-"+name+"-"+stack, true, hinted
-				conform.RunTogether(t, ordered(conform.Over(t, st, vars)))
+				conform.RunParallel(t, ordered(conform.Over(t, st, vars)))
 			})
 		}
 	}

@@ -84,8 +84,8 @@ func TestMessages(t *testing.T) {
 	}
 }
 
-// TestLoan checks that payload is read when it is delivered or released.
-func TestLoan(t *testing.T) {
+// TestBorrowedPayload checks that payload is read when it is delivered or released.
+func TestBorrowedPayload(t *testing.T) {
 	a, b := pair()
 	a.Lazy = true
 	var lent []*Frame

@@ -29,13 +29,13 @@ const (
 type Daemon struct {
 	Ready func(page *api.Page) // called when requests are answered, with nil if the page was not asked for; may be nil
 
-	site     *Site
-	all      []Part
-	started  time.Time
-	guard    *guard
-	doors    *doors
-	identity *identity
-	remote   *remote // --listen; nil: not configured
+	site      *Site
+	all       []Part
+	started   time.Time
+	guard     *guard
+	listeners *listeners
+	identity  *identity
+	remote    *remote // --listen; nil: not configured
 
 	pageMu     sync.Mutex
 	page       *remote // for browsers of this node; nil: closed
@@ -51,8 +51,8 @@ func New(c *Config, log *slog.Logger, parts ...Part) *Daemon {
 		site: &Site{Config: c, Log: log, Dir: c.Dir, Mux: NewMux(), Metrics: prometheus.NewRegistry(), public: map[string]bool{}},
 		all:  parts,
 
-		doors:    newDoors(),
-		identity: newIdentity(c.StateDir, log),
+		listeners: newListeners(),
+		identity:  newIdentity(c.StateDir, log),
 	}
 }
 
@@ -73,7 +73,7 @@ func (d *Daemon) Run(ctx context.Context) (err error) {
 		return err
 	}
 	defer d.closePage()
-	defer d.doors.close()
+	defer d.listeners.close()
 	if err := d.open(l); err != nil {
 		return err
 	}
@@ -104,7 +104,7 @@ func (d *Daemon) Run(ctx context.Context) (err error) {
 	defer watchdog.Wait()
 	defer cancel()
 	defer notify(log, sd.SdNotifyStopping)
-	return d.doors.serve(ctx)
+	return d.listeners.serve(ctx)
 }
 
 // open opens the initial listeners. Requests wait until serve.
@@ -114,7 +114,7 @@ func (d *Daemon) open(local net.Listener) error {
 	defer d.mu.Unlock()
 	d.guard = newGuard(c, os.Getuid(), d.site.Metrics)
 	d.site.served = newBulk(os.Getuid()).bounded(d.site.Mux)
-	if err := d.doors.open(d.server(fromNoBrowser(d.site.served)), &guarded{Listener: local, guard: d.guard}); err != nil {
+	if err := d.listeners.open(d.server(fromNoBrowser(d.site.served)), &guarded{Listener: local, guard: d.guard}); err != nil {
 		return err
 	}
 	if c.Listen != "" {
@@ -122,7 +122,7 @@ func (d *Daemon) open(local net.Listener) error {
 		if err != nil {
 			return err
 		}
-		if err := d.doors.open(d.server(r.authorize(d.site)), r.listener); err != nil {
+		if err := d.listeners.open(d.server(r.authorize(d.site)), r.listener); err != nil {
 			return err
 		}
 		d.remote = r

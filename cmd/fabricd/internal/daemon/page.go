@@ -33,7 +33,7 @@ func (d *Daemon) openPage(address string) error {
 		return fmt.Errorf("the page: %w", err)
 	}
 	s := d.server(r.authorize(d.site))
-	if err := d.doors.open(s, r.listener); err != nil {
+	if err := d.listeners.open(s, r.listener); err != nil {
 		return err
 	}
 	d.page, d.pageServer = r, s
@@ -74,7 +74,7 @@ func (d *Daemon) closePage() {
 		return
 	}
 	d.page.tokens.Store(&tokens{})
-	d.doors.shut(d.pageServer)
+	d.listeners.shut(d.pageServer)
 	d.page, d.pageServer = nil, nil
 }
 

@@ -221,8 +221,8 @@ func TestPageAtOnce(t *testing.T) {
 	if err := <-done; err != nil {
 		t.Error(err)
 	}
-	if len(d.doors.all) > 0 || d.page != nil {
-		t.Errorf("after the daemon's end %d listeners are open", len(d.doors.all))
+	if len(d.listeners.all) > 0 || d.page != nil {
+		t.Errorf("after the daemon's end %d listeners are open", len(d.listeners.all))
 	}
 	if err := d.openPage(PageOn); err == nil {
 		t.Error("a daemon that has ended opens a port")

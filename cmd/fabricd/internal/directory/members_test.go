@@ -117,8 +117,8 @@ func (c *etcd) ask(ctx context.Context, t *testing.T, member int, path, body str
 	return answer.Header.Revision, nil
 }
 
-// gate forwards connections to a member until it is shut.
-type gate struct {
+// relay forwards connections to a member until it is shut.
+type relay struct {
 	l    net.Listener
 	to   string
 	mu   sync.Mutex
@@ -126,13 +126,13 @@ type gate struct {
 	open map[net.Conn]bool
 }
 
-func newGate(t *testing.T, to string) *gate {
+func newRelay(t *testing.T, to string) *relay {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	g := &gate{l: l, to: strings.TrimPrefix(to, "https://"), open: map[net.Conn]bool{}}
+	g := &relay{l: l, to: strings.TrimPrefix(to, "https://"), open: map[net.Conn]bool{}}
 	var work sync.WaitGroup
 	work.Go(func() {
 		for {
@@ -151,7 +151,7 @@ func newGate(t *testing.T, to string) *gate {
 	return g
 }
 
-func (g *gate) pass(in net.Conn) {
+func (g *relay) pass(in net.Conn) {
 	defer in.Close()
 	out, err := net.Dial("tcp", g.to)
 	if err != nil {
@@ -179,8 +179,8 @@ func (g *gate) pass(in net.Conn) {
 	delete(g.open, out)
 }
 
-// set shuts the gate or opens it.
-func (g *gate) set(shut bool) {
+// set shuts the relay or opens it.
+func (g *relay) set(shut bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.shut = shut
@@ -232,7 +232,7 @@ func (n *node) untilWell(t *testing.T) {
 func TestCompacted(t *testing.T) {
 	t.Parallel()
 	c := startEtcd(t)
-	g := newGate(t, c.endpoints[0])
+	g := newRelay(t, c.endpoints[0])
 	far := c.config()
 	far.Etcd = []string{"https://" + g.l.Addr().String()}
 	near, away := startNode(t, c.config()), startNode(t, far)

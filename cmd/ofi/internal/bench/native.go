@@ -25,8 +25,8 @@ type Native struct {
 	Fabtests string // directory with fi_msg_bw and so on; "" to leave them out
 	Prefix   string // installation prefix of the library that programs are compiled for; "" for the system's
 
-	// Cable has the server and the client at its ends. nil: both use the loopback interface.
-	Cable *Cable
+	// Veth has the server and the client at its ends. nil: both use the loopback interface.
+	Veth *Veth
 
 	mu  sync.Mutex
 	per map[string]float64 // microseconds per message in earlier runs
@@ -209,17 +209,17 @@ func (n *Native) try(ctx context.Context, tl tool, s Stack, t Test, iters int, d
 
 // server returns the address that clients connect to. client returns the prefix of their commands.
 func (n *Native) server() string {
-	if n.Cable == nil {
+	if n.Veth == nil {
 		return node
 	}
-	return n.Cable.Near
+	return n.Veth.Near
 }
 
 func (n *Native) client() []string {
-	if n.Cable == nil {
+	if n.Veth == nil {
 		return nil
 	}
-	return n.Cable.within(n.Cable.FarSpace)
+	return n.Veth.within(n.Veth.FarSpace)
 }
 
 var errNotReady = errors.New("the server does not listen yet")

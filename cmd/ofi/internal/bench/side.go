@@ -24,11 +24,11 @@ type (
 type Providers struct {
 	GetInfo    GetInfo
 	OpenFabric OpenFabric
-	// Node is the address of this process's endpoints. "" is the address of both ends without a Cable.
+	// Node is the address of this process's endpoints. "" is the address of both ends without a Veth.
 	Node string
 }
 
-// node is the address of both ends without a Cable.
+// node is the address of both ends without a Veth.
 const node = "127.0.0.1"
 
 // at returns the address of this process' endpoints.

@@ -275,8 +275,8 @@ func transactions(t *testing.T, dir string) (n uint64) {
 	return n
 }
 
-// TestTogether: one transaction writes all changes that arrive while the disk is busy, and each is acknowledged.
-func TestTogether(t *testing.T) {
+// TestGroupedChanges: one transaction writes all changes that arrive while the disk is busy, and each is acknowledged.
+func TestGroupedChanges(t *testing.T) {
 	dir := t.TempDir()
 	s := open(t, dir)
 	busy, err := s.file.db.Begin(true)

@@ -111,9 +111,9 @@ func (h *Host) address(mtu int) {
 		fmt.Sprintf("addr add %v/64 dev %s nodad", h.V6, End))
 }
 
-// Recable removes the veth pair at h's end and makes another one with b. mine and theirs are extra arguments of
+// Replace removes the veth pair at h's end and makes another one with b. mine and theirs are extra arguments of
 // ip-link(8) for the two ends.
-func (h *Host) Recable(b *Host, mine, theirs []string) {
+func (h *Host) Replace(b *Host, mine, theirs []string) {
 	h.T.Helper()
 	h.IP("link", "del", End)
 	h.Lay(b, mine, theirs)

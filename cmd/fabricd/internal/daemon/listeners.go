@@ -10,33 +10,36 @@ import (
 	"sync"
 )
 
-// doors has the listeners of the daemon, each with its server: the Unix socket, --listen, and the page's port,
+// listeners has the listeners of the daemon, each with its server: the Unix socket, --listen, and the page's port,
 // which opens and closes on demand.
-type doors struct {
+type listeners struct {
 	failed chan error // the first server that failed
 
 	mu       sync.Mutex
 	serving  bool
 	stopping bool
-	all      map[*http.Server]*door
+	all      map[*http.Server]*openListener
 }
 
-type door struct {
+// openListener is a listener of the daemon.
+type openListener struct {
 	listener net.Listener
 	ended    chan struct{} // nil: not served yet
 }
 
-func newDoors() *doors { return &doors{failed: make(chan error, 1), all: map[*http.Server]*door{}} }
+func newListeners() *listeners {
+	return &listeners{failed: make(chan error, 1), all: map[*http.Server]*openListener{}}
+}
 
 // open adds a listener. Clients that connect before serve wait.
-func (d *doors) open(s *http.Server, l net.Listener) error {
+func (d *listeners) open(s *http.Server, l net.Listener) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.stopping {
 		l.Close()
 		return errors.New("fabricd is ending")
 	}
-	d.all[s] = &door{listener: l}
+	d.all[s] = &openListener{listener: l}
 	if d.serving {
 		d.start(s)
 	}
@@ -44,7 +47,7 @@ func (d *doors) open(s *http.Server, l net.Listener) error {
 }
 
 // start starts a server. mu is held.
-func (d *doors) start(s *http.Server) {
+func (d *listeners) start(s *http.Server) {
 	o := d.all[s]
 	o.ended = make(chan struct{})
 	go func() {
@@ -59,7 +62,7 @@ func (d *doors) start(s *http.Server) {
 }
 
 // serve answers requests until ctx ends or a server fails.
-func (d *doors) serve(ctx context.Context) error {
+func (d *listeners) serve(ctx context.Context) error {
 	d.mu.Lock()
 	d.serving = true
 	for s := range d.all {
@@ -76,13 +79,13 @@ func (d *doors) serve(ctx context.Context) error {
 }
 
 // shut closes one listener. Its requests have shutdownTimeout to end.
-func (d *doors) shut(s *http.Server) {
+func (d *listeners) shut(s *http.Server) {
 	limit, cancel := context.WithTimeout(context.Background(), shutdownTimeout)
 	defer cancel()
 	d.shutWithin(limit, s)
 }
 
-func (d *doors) shutWithin(limit context.Context, s *http.Server) {
+func (d *listeners) shutWithin(limit context.Context, s *http.Server) {
 	d.mu.Lock()
 	o := d.all[s]
 	delete(d.all, s)
@@ -100,7 +103,7 @@ func (d *doors) shutWithin(limit context.Context, s *http.Server) {
 }
 
 // close closes all listeners for good.
-func (d *doors) close() {
+func (d *listeners) close() {
 	limit, cancel := context.WithTimeout(context.Background(), shutdownTimeout)
 	defer cancel()
 	d.mu.Lock()

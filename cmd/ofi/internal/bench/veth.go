@@ -9,24 +9,24 @@ import (
 	"strings"
 )
 
-// Cable is two network namespaces and a connection between them, to measure a network interface rather than
+// Veth is two network namespaces and a connection between them, to measure a network interface rather than
 // loopback. The measuring process is at its near end.
-type Cable struct {
+type Veth struct {
 	NearSpace, FarSpace string // names of namespaces, as in ip-netns(8), or of nodes that fabricd emulates
 	Near, Far           string // addresses
 	Fabricd             string // the program that runs commands in nodes; "" for namespaces
 }
 
-// ErrCable is the error on systems that cannot make a cable.
-var ErrCable = errors.New("network namespaces and a veth pair need Linux, root and ip(8) (apt install iproute2); without --veth, both ends are on the loopback interface")
+// ErrVeth is the error on systems that cannot make a veth pair.
+var ErrVeth = errors.New("network namespaces and a veth pair need Linux, root and ip(8) (apt install iproute2); without --veth, both ends are on the loopback interface")
 
-// NewCable makes a veth pair between two new namespaces. Close removes it.
-func NewCable() (*Cable, error) {
+// NewVeth makes a veth pair between two new namespaces. Close removes it.
+func NewVeth() (*Veth, error) {
 	if _, err := exec.LookPath("ip"); err != nil || os.Geteuid() != 0 {
-		return nil, ErrCable
+		return nil, ErrVeth
 	}
 	name := fmt.Sprintf("ofi-bench-%d", os.Getpid())
-	c := &Cable{NearSpace: name + "a", FarSpace: name + "b", Near: "10.99.0.1", Far: "10.99.0.2"}
+	c := &Veth{NearSpace: name + "a", FarSpace: name + "b", Near: "10.99.0.1", Far: "10.99.0.2"}
 	steps := [][]string{
 		{"netns", "add", c.NearSpace},
 		{"netns", "add", c.FarSpace},
@@ -48,13 +48,13 @@ func NewCable() (*Cable, error) {
 }
 
 // Close removes the namespaces and, with them, the veth pair.
-func (c *Cable) Close() {
+func (c *Veth) Close() {
 	exec.Command("ip", "netns", "del", c.NearSpace).Run()
 	exec.Command("ip", "netns", "del", c.FarSpace).Run()
 }
 
 // within returns the prefix of a command that runs in a namespace.
-func (c *Cable) within(space string) []string {
+func (c *Veth) within(space string) []string {
 	if c.Fabricd != "" {
 		return []string{c.Fabricd, "exec", space, "--"}
 	}
@@ -62,7 +62,7 @@ func (c *Cable) within(space string) []string {
 }
 
 // Command returns a command that runs at the near or the far end.
-func (c *Cable) Command(ctx context.Context, far bool, path string, args ...string) *exec.Cmd {
+func (c *Veth) Command(ctx context.Context, far bool, path string, args ...string) *exec.Cmd {
 	space := c.NearSpace
 	if far {
 		space = c.FarSpace
