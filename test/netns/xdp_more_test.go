@@ -226,7 +226,7 @@ func TestXDPRefused(t *testing.T) {
 		{"another program", nil, attachOther, "", xdp.OtherProgram.Error() + ` ("somebodys"`},
 		{"another process", nil, openOther, "", xdp.OtherOwner.Error()},
 		{"no AF_XDP in the kernel", nil, nil, noXDPVar + "=1", xdp.OldKernel.Error()},
-		{"too few queues", nil, nil, "FI_UDP_XDP_QUEUES=2", xdp.QueueCount.Error() + " (2 were asked for, it has 1)"},
+		{"too few queues", nil, nil, "FI_UDP_XDP_QUEUES=2", xdp.QueueCount.Error() + " (2 queues were requested, the interface has 1)"},
 	} {
 		for _, how := range []string{"xdp", "auto"} {
 			t.Run(tt.name+"/"+how, func(t *testing.T) {
