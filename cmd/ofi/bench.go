@@ -56,7 +56,7 @@ type benchFlags struct {
 	following           bool
 	links               []string
 	nodes               string   // of the emulated fabric
-	ends               []string // in the process at the near end
+	ends                []string // in the process at the near end
 	oneWay, list        bool
 	pingpong, fabtests  string
 	prefix              string
