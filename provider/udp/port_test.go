@@ -197,7 +197,7 @@ func TestTruncated(t *testing.T) {
 	}
 }
 
-// TestNobodyThere: the errors that a closed port causes do no harm.
+// TestPortUnreachable: the errors that a closed port causes do no harm.
 func TestPortUnreachable(t *testing.T) {
 	d := testDomain(t)
 	a, in := testPort(t, d, loopback4)

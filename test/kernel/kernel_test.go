@@ -30,7 +30,7 @@ var jobs = []job{
 	{"internal/neigh", "VLAN|Neighbour|Gateway|LinkLocal|Unprivileged", []string{"TestVLAN", "TestNeighbour"}},
 	{"internal/xdp", "VLAN|Program|Runs|ToSocket/.*/(1500|3490)|OtherPro|DownAndGone|WithoutPrivilege|Reasons|PacketSocket|BusyPoll", []string{"TestVLAN", "TestToSocket", "TestReasons", "TestOtherProcess", "TestDownAndGone", "TestPacketSocket", "TestBusyPoll", "TestProgram", "TestProgramRuns", "TestRuns"}},
 	{"test/netns", "XDPVLAN|XDPStacks/.*true.true.*9000|RXDLoss",
-		[]string{"TestRXDLoss", "TestXDPVLAN", "TestXDPVLANApart", "TestXDPVLANFirst", "TestXDPVLANNative",
+		[]string{"TestRXDLoss", "TestXDPVLAN", "TestXDPVLANSeparate", "TestXDPVLANFirst", "TestXDPVLANNative",
 			"TestXDPVLANMoved", "TestXDPVLANRemoved", "TestXDPStacks"}},
 }
 
