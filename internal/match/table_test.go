@@ -74,7 +74,8 @@ func TestReceivesSpread(t *testing.T) {
 	}
 }
 
-// lastFound must not be used for a receive that was posted again with another tag, and is in the same place.
+// TestSpotIsForgotten: the spot must not be used for a receive that was posted again with another tag in the same
+// place.
 func TestSpotIsForgotten(t *testing.T) {
 	p := posted[int]{indexed: true}
 	post := func(tag uint64) *Recv[int] {

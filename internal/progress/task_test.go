@@ -43,7 +43,7 @@ func TestRunOnUnlock(t *testing.T) {
 	}
 }
 
-// TestLater: a task that waits for room runs once after each pass, and not again and again.
+// TestRunAfterPass: a task that waits for room runs once after each pass, and not again and again.
 func TestRunAfterPass(t *testing.T) {
 	e := NewVirtual(false)
 	defer e.Close()
@@ -74,7 +74,7 @@ func TestRunAfterPass(t *testing.T) {
 	}
 }
 
-// TestLaterAlone: with automatic progress the goroutine runs a waiting task when an event may have made room,
+// TestRunAfterPassAlone: with automatic progress the goroutine runs a waiting task when an event may have made room,
 // although no caller makes passes.
 func TestRunAfterPassAlone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -349,7 +349,7 @@ func (p *port) Datapath() core.Datapath {
 	return core.DatapathSockets
 }
 
-// SetLink implements datagram.DatapathSetter.
+// SetDatapath implements datagram.DatapathSetter.
 func (p *port) SetDatapath(to core.Datapath) error {
 	switch {
 	case p.closed:

@@ -101,7 +101,7 @@ func TestSendSeparately(t *testing.T) {
 	}
 }
 
-// TestApartManyParts sends runs with more datagrams, and with more parts, than fit into a burst.
+// TestSendSeparatelyManyParts sends runs with more datagrams, and with more parts, than fit into a burst.
 func TestSendSeparatelyManyParts(t *testing.T) {
 	for _, v := range []string{"plain", "lists"} {
 		d := testDomain(t, variants[v]...)

@@ -16,7 +16,7 @@ import (
 // nativeMost is the length of the longest message to and from native peers, in bytes.
 const nativeMost = 1 << 20
 
-// TestNative has native libfabric at one end. Couriers of ours send messages to a native server and end in all ways.
+// TestNative has native libfabric at one end. Clients of ours send messages to a native server and end in all ways.
 // Native clients, some of which are killed, send to our server.
 func TestNative(t *testing.T) {
 	if testing.Short() {

@@ -154,7 +154,7 @@ func nodeMain(text string) {
 	}
 }
 
-// slotMax is the length of the longest write in bytes. Sums lie before the slots.
+// slotsAt is where the slots begin, in bytes. Sums lie before them.
 const slotsAt = 4096
 
 // slotAt returns where a node writes in a life. Writes of its previous life may arrive late.

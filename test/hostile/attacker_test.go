@@ -22,14 +22,14 @@ type attacker struct {
 	conn  *net.UDPConn
 	at    netip.AddrPort
 	rng   *rand.Rand
-	index uint32 // of the endpoint under attack for the raider, as a native peer
-	id    uint64 // of the endpoint under attack for the raider, as a gofabric peer
+	index uint32 // of the endpoint under attack for the attacker, as a native peer
+	id    uint64 // of the endpoint under attack for the attacker, as a gofabric peer
 	epoch uint64
 	seq   uint64 // native packets sent in sequence
 	off   uint64 // of the stream
 }
 
-// newAttacker opens the socket of a hostile peer. It closes with the test. No two raiders of a castle have the same
+// newAttacker opens the socket of a hostile peer. It closes with the test. No two attackers of a victim have the same
 // port: with the same epoch, the second would be taken for the first, which has sent no reset.
 func (c *victim) newAttacker(seed uint64) *attacker {
 	c.t.Helper()
@@ -81,7 +81,7 @@ func (r *attacker) asNative() *attacker {
 	return r
 }
 
-// ext returns the raider's extension block.
+// ext returns the attacker's extension block.
 func (r *attacker) ext() wire.Ext {
 	return wire.Ext{ConnID: 0xBAD, Epoch: r.epoch, MaxDatagram: 9000, Window: 1 << 20,
 		Nonce: 1 << 32, Features: wire.FeatureAtomics}
@@ -134,7 +134,7 @@ func seal(h wire.XHeader, payload []byte) []byte {
 	return append(b, payload...)
 }
 
-// stream sends bytes of the raider's stream, in order.
+// stream sends bytes of the attacker's stream, in order.
 func (r *attacker) stream(b []byte) {
 	for len(b) > 0 {
 		n := min(len(b), 1400)

@@ -14,7 +14,7 @@ import (
 	rxdwire "gofabric/util/rxd/wire"
 )
 
-// silences are ways to leave an operation waiting. Each posts an operation with the context and lets the raider do its
+// silences are ways to leave an operation waiting. Each posts an operation with the context and lets the attacker do its
 // part.
 var silences = []struct {
 	name   string

@@ -146,8 +146,8 @@ func (k *endpoint) stats() rxd.Stats {
 type victim struct {
 	*endpoint
 	honest []*endpoint
-	there  []core.FIAddr // the castle's address in the peers' vectors
-	back   []core.FIAddr // the peers' addresses in the castle's vector
+	there  []core.FIAddr // the victim's address in the peers' vectors
+	back   []core.FIAddr // the peers' addresses in the victim's vector
 	turn   uint64
 	// between, if not nil, is called between passes.
 	between func()
@@ -175,7 +175,7 @@ func with(m map[string]string, more ...string) map[string]string {
 	return c
 }
 
-// openVictim opens a castle and serves each honest peer once.
+// openVictim opens a victim and serves each honest peer once.
 func openVictim(t *testing.T) *victim {
 	t.Helper()
 	conform.NoLeaks(t)

@@ -44,7 +44,7 @@ type recordedFrame struct {
 	b    []byte
 }
 
-// newFilm starts a capture into w, and closes w at its end.
+// newRecording starts a capture into w, and closes w at its end.
 func newRecording(name, point string, w io.WriteCloser, sides [2]string) *recording {
 	m := &recording{name: name, point: point, frames: make(chan recordedFrame, recordedMax), done: make(chan struct{}), file: w}
 	go m.write(w, sides)
