@@ -73,7 +73,6 @@ type link struct {
 	shut        bool // our stream has ended
 	held        bool // nothing is delivered, as if the path were broken
 	paused      bool // by StopReceiving
-	replies     int  // calls of Replied
 	forgotten   []uint64
 }
 
@@ -232,7 +231,6 @@ func (l *link) Receive() {
 }
 
 func (l *link) Replied() {
-	l.replies++
 	if !l.receiving {
 		l.flush()
 	}
